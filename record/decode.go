@@ -1,0 +1,290 @@
+package record
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// member is one member of a line's object: its name and its raw value.
+type member struct{ name, value []byte }
+
+// lineKinds are the kinds whose members have a struct of their own.
+var lineKinds = map[Kind]func(*Record) any{
+	KindHeader:      func(r *Record) any { r.Header = new(Header); return r.Header },
+	KindStart:       func(r *Record) any { r.Start = new(Start); return r.Start },
+	KindClose:       func(r *Record) any { r.Close = new(Close); return r.Close },
+	KindExit:        func(r *Record) any { r.Exit = new(Exit); return r.Exit },
+	KindError:       func(r *Record) any { r.Error = new(Error); return r.Error },
+	KindUndelivered: func(r *Record) any { r.Lost = new(Undelivered); return r.Lost },
+	KindStall:       func(r *Record) any { r.Stall = new(Stall); return r.Stall },
+	KindGap:         func(r *Record) any { r.Gap = new(Gap); return r.Gap },
+	KindClock:       func(r *Record) any { r.Clock = new(Clock); return r.Clock },
+	KindClosing:     func(r *Record) any { r.Closing = new(Closing); return r.Closing },
+}
+
+// check is the check line's members.
+type check struct {
+	Last  int64    `json:"last"`
+	Count int64    `json:"count"`
+	CRC   string   `json:"crc"`
+	Runs  []string `json:"runs,omitzero"`
+}
+
+// kindOf reads the first member of a line, which must be kind.
+func kindOf(line []byte) (Kind, bool) {
+	const head = `{"kind":"`
+	if len(line) < len(head) || string(line[:len(head)]) != head {
+		return "", false
+	}
+	for i, c := range line[len(head):] {
+		if c == '"' {
+			return Kind(line[len(head) : len(head)+i]), true
+		}
+		if c == '\\' || c < 0x20 {
+			break
+		}
+	}
+	return "", false
+}
+
+// decodeLine reads one line (without LF) into r, whose slices then point into
+// line or are fresh. Members and kinds that it does not know are left alone.
+func decodeLine(line []byte, r *Record) error {
+	kind, ok := kindOf(line)
+	if !ok {
+		return fmt.Errorf("line does not begin with its kind")
+	}
+	*r = Record{Kind: kind, Line: line}
+	if kind == KindFrame {
+		return decodeFrame(line, r)
+	}
+	// What all records share. A header's and a closing's own seq stays 0.
+	var common struct {
+		Seq  int64 `json:"seq"`
+		At   int64 `json:"at"`
+		From From  `json:"from"`
+		Off  int64 `json:"off"`
+	}
+	opts := []json.Options{jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(true)}
+	if kind != KindHeader && kind != KindClosing {
+		if err := json.Unmarshal(line, &common, opts...); err != nil {
+			return fmt.Errorf("%s line: %w", kind, err)
+		}
+		r.Seq, r.At, r.From, r.Off = common.Seq, common.At, common.From, common.Off
+	}
+	if into := lineKinds[kind]; into != nil {
+		if err := json.Unmarshal(line, into(r), opts...); err != nil {
+			return fmt.Errorf("%s line: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// decodeFrame reads a frame line. The envelope's members are walked by hand, so
+// that the message is taken by position and never parsed here.
+func decodeFrame(line []byte, r *Record) error {
+	var buf [12]member
+	members, err := frameMembers(line, buf[:0])
+	if err != nil {
+		return fmt.Errorf("frame line: %w", err)
+	}
+	seen := [2]bool{} // seq, at
+	length := int64(-1)
+	r.EOL = newline
+	for _, m := range members {
+		var err error
+		switch string(m.name) {
+		case "kind":
+		case "seq":
+			r.Seq, err = parseInt(m.value)
+			seen[0] = true
+		case "at":
+			r.At, err = parseInt(m.value)
+			seen[1] = true
+		case "from":
+			switch string(m.value) {
+			case `"client"`:
+				r.From = Client
+			case `"server"`:
+				r.From = Server
+			case `"stderr"`:
+				r.From = Stderr
+			default:
+				err = fmt.Errorf("is none of client, server, stderr")
+			}
+		case "off":
+			r.Off, err = parseInt(m.value)
+		case "len":
+			length, err = parseInt(m.value)
+		case "more":
+			r.More, err = parseBool(m.value)
+		case "cont":
+			r.Cont, err = parseBool(m.value)
+		case "headless":
+			r.Headless, err = parseBool(m.value)
+		case "since":
+			r.Since = new(Since)
+			err = json.Unmarshal(m.value, r.Since)
+		case "masked":
+			err = json.Unmarshal(m.value, &r.Masked)
+		case "eol":
+			r.EOL, err = jsontext.AppendUnquote(nil, m.value)
+		case "message":
+			r.Form, r.Data = FormMessage, m.value
+		case "text":
+			r.Form = FormText
+			r.Data, err = jsontext.AppendUnquote(make([]byte, 0, len(m.value)), m.value)
+		case "raw":
+			r.Form = FormRaw
+			var s []byte
+			if s, err = jsontext.AppendUnquote(nil, m.value); err == nil {
+				r.Data, err = base64.StdEncoding.AppendDecode(nil, s)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("frame line: member %s: %w", m.name, err)
+		}
+	}
+	switch {
+	case !seen[0] || !seen[1] || r.From == "" || r.Form == 0:
+		return fmt.Errorf("frame line: seq, at, from and one of message, text, raw are required")
+	case r.Form == FormMessage && length != int64(len(r.Data)):
+		return fmt.Errorf("frame line: len is %d, the message has %d bytes", length, len(r.Data))
+	case r.More:
+		r.EOL = nil
+	case length >= 0:
+		r.Len = length
+	default:
+		r.Len = int64(len(r.Data))
+	}
+	if r.Form == FormMessage && (r.More || r.Cont || r.Headless) {
+		return fmt.Errorf("frame line: a part cannot be a message")
+	}
+	for _, m := range r.Masked {
+		if m.Off < 0 || m.Len < 0 || m.Off > math.MaxInt64-m.Len || m.Off+m.Len > int64(len(r.Data)) {
+			return fmt.Errorf("frame line: masked: %d bytes at %d lie outside the frame's %d", m.Len, m.Off, len(r.Data))
+		}
+	}
+	return nil
+}
+
+var newline = []byte("\n")
+
+// frameMembers splits a frame line into its members. message is the last one:
+// everything up to the closing brace.
+func frameMembers(p []byte, out []member) ([]member, error) {
+	if len(p) < 2 || p[0] != '{' || p[len(p)-1] != '}' {
+		return nil, fmt.Errorf("is not one object")
+	}
+	i, end := 1, len(p)-1
+	for {
+		if i >= end || p[i] != '"' {
+			return nil, fmt.Errorf("byte %d: want a member's name", i)
+		}
+		j := stringEnd(p, i)
+		if j < 0 || j >= end || p[j] != ':' {
+			return nil, fmt.Errorf("byte %d: want a member's name and a colon", i)
+		}
+		name := p[i+1 : j-1]
+		i = j + 1
+		if string(name) == "message" {
+			return append(out, member{name, p[i:end:end]}), nil
+		}
+		for _, m := range out {
+			if string(m.name) == string(name) {
+				return nil, fmt.Errorf("member %s is there twice", name)
+			}
+		}
+		if i < end && p[i] == '"' {
+			j = stringEnd(p, i)
+		} else {
+			j = valueEnd(p, i)
+		}
+		if j < 0 || j > end {
+			return nil, fmt.Errorf("member %s has no whole value", name)
+		}
+		out = append(out, member{name, p[i:j:j]})
+		if len(out) > 64 {
+			return nil, fmt.Errorf("has over 64 members")
+		}
+		if j == end {
+			return out, nil
+		}
+		if p[j] != ',' {
+			return nil, fmt.Errorf("byte %d: want a comma", j)
+		}
+		i = j + 1
+	}
+}
+
+// stringEnd is the offset behind the string that begins at i, or -1.
+func stringEnd(p []byte, i int) int {
+	for i++; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// valueEnd is the offset behind the value at i that is no string, or -1. What is
+// inside is for the value's own parser to judge.
+func valueEnd(p []byte, i int) int {
+	depth := 0
+	for i < len(p) {
+		switch p[i] {
+		case '"':
+			if i = stringEnd(p, i); i < 0 {
+				return -1
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+func parseInt(p []byte) (int64, error) {
+	if len(p) > 20 {
+		return 0, fmt.Errorf("is no integer of at most 19 digits")
+	}
+	n, err := strconv.ParseInt(string(p), 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("is no integer from 0 on: %.40q", p)
+	}
+	return n, nil
+}
+
+func parseBool(p []byte) (bool, error) {
+	switch string(p) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("is neither true nor false")
+}
+
+// unmarshal reads a line of our own into v; members that v has not are ignored.
+func unmarshal(line []byte, v any) error {
+	return json.Unmarshal(line, v, jsontext.AllowInvalidUTF8(true))
+}

@@ -1,0 +1,182 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// arenaSize is how much is unpacked at a time. Lines point into arenas, which
+// are never used again, so that a line may be kept.
+const arenaSize = 256 << 10
+
+// lineReader unpacks one file of a recording into its lines.
+type lineReader struct {
+	z      *zframes
+	dec    *zstd.Decoder
+	file   int32
+	plain  bool // the file is not packed
+	inside bool // a frame is being unpacked
+	src    io.Reader
+	frame  int64 // its offset
+	off    int64 // of buf[0] in the unpacked frame
+	buf    []byte
+	left   *int64 // unpacked bytes that are still allowed, over all files
+	max    int    // bytes that the next line may have: the header's limit at first
+	end    error  // how the file ended, once it did
+}
+
+// errTooMuch and its like are limits: what hits one is refused, not torn.
+var errTooMuch = errors.New("unpacks to more than the limit (--max-decompressed)")
+
+type limitError struct{ what string }
+
+func (e *limitError) Error() string { return e.what }
+
+func newLineReader(r io.Reader, file int32, left *int64) (*lineReader, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(64<<20))
+	if err != nil {
+		return nil, err
+	}
+	l := &lineReader{z: newZframes(r, 0), dec: dec, file: file, left: left, max: maxHeader}
+	// Recordings that somebody unpacked read like packed ones.
+	if head, _ := l.z.r.Peek(len(plainHead)); len(head) > 0 && strings.HasPrefix(plainHead, string(head)) {
+		l.plain, l.inside, l.src = true, true, l.z.r
+	}
+	return l, nil
+}
+
+const plainHead = `{"kind":"header"`
+
+func (l *lineReader) close() { l.dec.Close() }
+
+// next returns the next line without its LF. io.EOF: the file ends between
+// lines. Any other error is where and why it cannot be read on; bytes of a line
+// that has no end yet are never returned.
+func (l *lineReader) next() ([]byte, Ref, error) {
+	scanned := 0
+	for {
+		if i := bytes.IndexByte(l.buf[scanned:], '\n'); i >= 0 {
+			i += scanned
+			if i > l.max {
+				return nil, Ref{}, l.tooLong()
+			}
+			line := l.buf[:i:i]
+			ref := Ref{File: l.file, Frame: l.frame, Off: l.off, Len: int32(i)}
+			l.buf = l.buf[i+1:]
+			l.off += int64(i + 1)
+			l.max = maxLine
+			return line, ref, nil
+		}
+		scanned = len(l.buf)
+		if scanned > l.max {
+			return nil, Ref{}, l.tooLong()
+		}
+		if l.end != nil {
+			return nil, Ref{}, l.end
+		}
+		l.fill()
+	}
+}
+
+func (l *lineReader) tooLong() error {
+	if l.max == maxHeader {
+		return &limitError{fmt.Sprintf("has no header within %d bytes", maxHeader)}
+	}
+	return &limitError{fmt.Sprintf("has a line of over %d bytes", maxLine)}
+}
+
+// fill unpacks some more into buf, or sets end.
+func (l *lineReader) fill() {
+	if !l.inside && !l.open() {
+		return
+	}
+	if len(l.buf) == cap(l.buf) {
+		size := arenaSize
+		for size < 2*len(l.buf) {
+			size *= 2
+		}
+		l.buf = append(make([]byte, 0, size), l.buf...)
+	}
+	room := l.buf[len(l.buf):cap(l.buf)]
+	n, err := l.src.Read(room)
+	l.buf = l.buf[:len(l.buf)+n]
+	if *l.left -= int64(n); *l.left < 0 {
+		l.end = &limitError{errTooMuch.Error()}
+		return
+	}
+	switch {
+	case err == nil:
+	case err == io.EOF && l.plain:
+		l.end = io.EOF
+		if bytes.LastIndexByte(l.buf, '\n') != len(l.buf)-1 {
+			l.end = io.ErrUnexpectedEOF
+		}
+	case err == io.EOF:
+		l.inside = false
+		if i := bytes.LastIndexByte(l.buf, '\n'); i != len(l.buf)-1 {
+			l.end = &DamageError{Offset: l.frame, What: "a zstd frame ends inside a line"}
+		}
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		l.end = &limitError{fmt.Sprintf("wants a window of over %d MiB", maxWindow>>20)}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		l.end = io.ErrUnexpectedEOF
+	default:
+		l.end = &DamageError{Offset: l.frame, What: err.Error()}
+	}
+}
+
+// open begins the next zstd frame, passing over skippable ones.
+func (l *lineReader) open() bool {
+	for {
+		// A frame ends between lines, so the next one's offsets start at 0 only
+		// when the lines before are taken.
+		if len(l.buf) > 0 {
+			l.end = &DamageError{Offset: l.frame, What: "a zstd frame ends inside a line"}
+			return false
+		}
+		at := l.z.off
+		typ, magic, r, err := l.z.next()
+		switch {
+		case errors.Is(err, errNotZstd):
+			l.end = &DamageError{Offset: at, What: err.Error()}
+			return false
+		case err != nil:
+			l.end = err
+			return false
+		case typ == skipFrame:
+			if magic == runMagic {
+				l.end = &limitError{"holds chunk runs (FORMAT.md 7), which this version does not read: upgrade sixlink"}
+				return false
+			}
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				l.end = noEOF(err)
+				return false
+			}
+			continue
+		}
+		if err := l.dec.Reset(r); err != nil {
+			l.end = &DamageError{Offset: at, What: err.Error()}
+			return false
+		}
+		l.src, l.frame, l.off, l.inside = l.dec, at, 0, true
+		// A new arena: lines of the frame before may still be in use.
+		l.buf = nil
+		return true
+	}
+}
+
+// DamageError tells where a recording cannot be right, as opposed to cut off.
+type DamageError struct {
+	Offset int64 // of the zstd frame in its file, in bytes
+	What   string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("damaged in the zstd frame at byte %d: %s", e.Offset, e.What)
+}

@@ -1,0 +1,351 @@
+package record
+
+import (
+	"bytes"
+	"sync"
+	"time"
+)
+
+// The bounds of the queue (recorder.md 1.5): fixed slabs, so that a burst cannot
+// make the heap grow past them.
+const (
+	slabSize    = 64 << 10
+	queueBytes  = 16 << 20 // slabs, and entries counted with entryCost each
+	entryCost   = 64
+	tailTime    = 80 * time.Millisecond // an open line that old is cut
+	wakeBytes   = queueBytes / 4        // the recorder is woken at once above that
+	resumeBytes = queueBytes / 2        // after an overflow, nothing is taken above that
+)
+
+// slab holds copies of what was read, and the entries that describe them.
+type slab struct {
+	buf     []byte
+	entries []entry
+	cost    int // entries*entryCost, so that many tiny reads are bounded too
+}
+
+// queue is where the relay leaves its copies. One lock covers taking a seq and
+// queueing, so that the order of the queue is the order of seq (recorder.md 2.6).
+type queue struct {
+	mu      sync.Mutex
+	room    *sync.Cond // lossless writers wait here
+	now     func() int64
+	wake    chan struct{} // capacity 1: there is something, or there is much
+	slabs   []*slab       // filled, oldest first; the last one may have room
+	free    []*slab
+	used    int // bytes of slabs queued or taken, and the cost of their entries
+	seq     int64
+	streams [3]stream
+	gap     *Gap // what has been lost and is not queued yet
+	lossy   bool
+	closed  bool // Close was called: later entries are dropped silently
+}
+
+// stream is what the queue knows of one direction.
+type stream struct {
+	off     int64 // bytes seen so far
+	part    int64 // bytes of the open line since the last cut
+	line    bool  // a line is open
+	since   int64 // when the open part's first byte was read
+	lost    bool  // the last bytes went into a gap …
+	lostMid bool  // … and it ended inside a line
+	ended   bool
+}
+
+var directions = [3]From{Client, Server, Stderr}
+
+func index(from From) int {
+	switch from {
+	case Client:
+		return 0
+	case Server:
+		return 1
+	}
+	return 2
+}
+
+func newQueue(now func() int64, lossy bool) *queue {
+	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy}
+	q.room = sync.NewCond(&q.mu)
+	return q
+}
+
+// data queues a copy of p. It returns at once, unless the queue is lossless and
+// full. A full lossy queue counts p into a gap instead.
+func (q *queue) data(from From, p []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(p) == 0 || q.closed {
+		return
+	}
+	at := q.now()
+	for len(p) > 0 {
+		n := min(len(p), slabSize)
+		q.chunk(from, at, p[:n])
+		p = p[n:]
+	}
+}
+
+// chunk queues at most slabSize bytes.
+func (q *queue) chunk(from From, at int64, p []byte) {
+	for !q.fits(len(p) + 2*entryCost) {
+		if q.lossy {
+			q.lose(from, at, p)
+			return
+		}
+		q.signal()
+		if q.room.Wait(); q.closed {
+			return
+		}
+	}
+	q.flushGap(at)
+	st := &q.streams[index(from)]
+	for len(p) > 0 {
+		s := q.slab()
+		n := min(len(p), cap(s.buf)-len(s.buf))
+		start := len(s.buf)
+		s.buf = append(s.buf, p[:n]...)
+		e := entry{typ: entryData, from: from, after: q.seq, at: at, off: st.off, data: s.buf[start:len(s.buf):len(s.buf)]}
+		e.headless = st.lost && st.lostMid
+		st.lost = false
+		e.seqs = st.count(p[:n], at)
+		if st.part >= partLimit {
+			e.cut, st.part = true, 0
+			e.seqs++
+		}
+		q.seq += e.seqs
+		st.off += int64(n)
+		q.push(s, e)
+		p = p[n:]
+	}
+}
+
+// count returns the line ends in p and keeps track of the line that p leaves open.
+func (st *stream) count(p []byte, at int64) int64 {
+	lines := int64(bytes.Count(p, newline))
+	rest := len(p)
+	if lines > 0 {
+		rest = len(p) - 1 - bytes.LastIndexByte(p, '\n')
+		st.part = 0
+	}
+	if rest > 0 && st.part == 0 {
+		st.since = at
+	}
+	st.part += int64(rest)
+	if lines > 0 || rest > 0 {
+		st.line = rest > 0 || lines == 0
+	}
+	return lines
+}
+
+// end queues the direction's end of file.
+func (q *queue) end(from From) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	st := &q.streams[index(from)]
+	if q.closed || st.ended {
+		return
+	}
+	at := q.now()
+	q.flushGap(at)
+	e := entry{typ: entryEnd, from: from, after: q.seq, at: at}
+	if st.line && !st.lost {
+		e.seqs = 1
+		q.seq++
+	}
+	st.ended, st.line, st.part = true, false, 0
+	q.push(q.slab(), e)
+}
+
+// event queues a record that is no frame. It is never dropped: such records are few.
+func (q *queue) event(r *Record) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	at := q.now()
+	q.flushGap(at)
+	q.put(r, at)
+}
+
+func (q *queue) put(r *Record, at int64) {
+	q.seq++
+	r.Seq, r.At = q.seq, at
+	q.push(q.slab(), entry{typ: entryEvent, from: r.From, after: q.seq - 1, seqs: 1, at: at, event: r})
+}
+
+// lose counts p into the gap that is open, opening one if there is none.
+func (q *queue) lose(from From, at int64, p []byte) {
+	if q.gap == nil {
+		// What is open is cut off here, so that nothing waits for bytes that will
+		// not come.
+		for i := range q.streams {
+			if q.streams[i].part > 0 {
+				q.cut(i, at, true)
+			}
+		}
+		q.gap = &Gap{FirstSeq: q.seq + 1, Streams: map[From]GapStream{}, Why: "queue full: the recorder could not keep up"}
+	}
+	st := &q.streams[index(from)]
+	g, ok := q.gap.Streams[from]
+	if !ok {
+		g.Off = st.off
+	}
+	lines := st.count(p, at)
+	st.part = 0 // lost bytes cannot be cut off later
+	g.Bytes += int64(len(p))
+	g.Frames += lines
+	q.gap.Streams[from] = g
+	q.seq += lines
+	st.off += int64(len(p))
+	st.lost, st.lostMid = true, p[len(p)-1] != '\n'
+	q.signal()
+}
+
+// flushGap queues the record of a loss that is over.
+func (q *queue) flushGap(at int64) {
+	if q.gap == nil {
+		return
+	}
+	g := q.gap
+	q.gap = nil
+	g.LastSeq = q.seq + 1
+	q.put(&Record{Kind: KindGap, Gap: g}, at)
+}
+
+// cut ends the open part of a direction.
+func (q *queue) cut(i int, at int64, whole bool) {
+	st := &q.streams[i]
+	e := entry{typ: entryCut, from: directions[i], whole: whole, after: q.seq, seqs: 1, at: at}
+	q.seq++
+	st.part = 0
+	q.push(q.slab(), e)
+}
+
+// cutOld cuts every open line whose part is tailTime old and returns how long
+// the next one has (0: none is open).
+func (q *queue) cutOld() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now, next := q.now(), time.Duration(0)
+	for i := range q.streams {
+		st := &q.streams[i]
+		if st.part == 0 || st.lost {
+			continue
+		}
+		left := tailTime - time.Duration(now-st.since)
+		if left <= 0 {
+			q.cut(i, now, false)
+			continue
+		}
+		if next == 0 || left < next {
+			next = left
+		}
+	}
+	return next
+}
+
+// fits tells whether n more bytes are within the bound. After an overflow it
+// wants more room than that, so that a loss is one gap and not a thousand.
+func (q *queue) fits(n int) bool {
+	if q.gap != nil {
+		return q.used+n <= resumeBytes
+	}
+	return q.used+n <= queueBytes
+}
+
+// slab returns one with room for a byte.
+func (q *queue) slab() *slab {
+	if n := len(q.slabs); n > 0 {
+		if s := q.slabs[n-1]; len(s.buf) < cap(s.buf) && len(s.entries) < slabSize/entryCost {
+			return s
+		}
+	}
+	var s *slab
+	if n := len(q.free); n > 0 {
+		s, q.free = q.free[n-1], q.free[:n-1]
+	} else {
+		s = &slab{buf: make([]byte, 0, slabSize)}
+	}
+	q.slabs = append(q.slabs, s)
+	q.used += slabSize
+	return s
+}
+
+func (q *queue) push(s *slab, e entry) {
+	s.entries = append(s.entries, e)
+	s.cost += entryCost
+	q.used += entryCost
+	if len(q.slabs) == 1 && len(s.entries) == 1 || q.used > wakeBytes {
+		q.signal()
+	}
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take hands all that is queued to the recorder, which gives it back with
+// release.
+func (q *queue) take(into []*slab) []*slab {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	into = append(into, q.slabs...)
+	clear(q.slabs)
+	q.slabs = q.slabs[:0]
+	return into
+}
+
+// release returns slabs that the recorder has done with.
+func (q *queue) release(s *slab) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used -= slabSize + s.cost
+	clear(s.entries)
+	s.buf, s.entries, s.cost = s.buf[:0], s.entries[:0], 0
+	if cap(s.entries) > slabSize/entryCost {
+		s.entries = nil
+	}
+	if len(q.free) < 64 {
+		q.free = append(q.free, s)
+	}
+	q.room.Broadcast()
+}
+
+// close ends the queue: what is open gets its last record. Nothing is taken any more.
+func (q *queue) close() {
+	for _, from := range directions {
+		q.end(from)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flushGap(q.now())
+	q.closed = true
+	q.room.Broadcast()
+}
+
+// giveUp lets waiting writers go on without being recorded.
+func (q *queue) giveUp() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lossy = true
+	q.room.Broadcast()
+}
+
+func (q *queue) isLossy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.lossy
+}
+
+// abandon drops everything, now and later.
+func (q *queue) abandon() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.slabs, q.free = true, nil, nil
+	q.room.Broadcast()
+}

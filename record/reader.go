@@ -1,0 +1,478 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// Options of a reader. The zero value reads what is there and bounds it by the
+// defaults of FORMAT.md 8.
+type Options struct {
+	// MaxDecompressed bounds the unpacked bytes of the recording; 0: DefaultMaxDecompressed.
+	MaxDecompressed int64
+	// Verify compares each segment's SHA-256 too. Checks (CRC) are always compared.
+	Verify bool
+	// Follow waits for more while a writer holds the recording, until Stop is closed.
+	Follow bool
+	Stop   <-chan struct{}
+}
+
+// Reader reads a recording: only what stands before a good check, in order,
+// over all of its files. It is strict: what breaks FORMAT.md ends it.
+type Reader struct {
+	path  string
+	opts  Options
+	files []string
+	f     *os.File
+	lr    *lineReader
+	left  int64
+
+	pending []rawLine // not under a good check yet
+	bytes   int       // of pending
+	crc     uint32
+	ready   []rawLine
+	checked int64 // lines under a good check
+
+	head     *Header
+	last     int64 // seq
+	records  int64 // of the segment
+	sha      hash.Hash
+	closing  *Closing
+	prevSum  string // of the segment that was closed
+	next     [3]int64
+	open     [3]bool // a line of parts is open
+	end      End
+	finished bool
+	queue    []*Record // made by the reader itself
+}
+
+type rawLine struct {
+	line []byte
+	ref  Ref
+}
+
+// End says how a recording ended, once Next has returned io.EOF.
+type End struct {
+	State State
+	// Torn says that the recorder did not finish: the state is torn, or a repair
+	// ended it. The last session may go on behind the end.
+	Torn bool
+	// Damage says what is wrong, where a recording is not just cut off.
+	Damage error
+	// Records counts what was read; Gaps the gap records among them, and Lost how
+	// many records the gaps stand for.
+	Records, Gaps, Lost int64
+	// Unchecked counts lines behind the last good check, which nobody may believe.
+	Unchecked int
+	// Unknown counts records by kinds that this version does not know.
+	Unknown map[Kind]int
+	// Segments counts segments.
+	Segments int
+}
+
+// NotRecordingError says why a file cannot be read as a recording at all.
+type NotRecordingError struct {
+	Path string
+	What string
+	// Torn says that it may be the beginning of one: it ends before its first check.
+	Torn bool
+	// Live says that a writer holds it.
+	Live bool
+}
+
+func (e *NotRecordingError) Error() string {
+	return fmt.Sprintf("%s: %s", e.Path, e.What)
+}
+
+var numbered = regexp.MustCompile(`^(.*)\.[0-9]{4}$`)
+
+// Open opens the recording whose first file (or one of its later ones) is at path.
+func Open(path string, opts Options) (*Reader, error) {
+	if opts.MaxDecompressed <= 0 {
+		opts.MaxDecompressed = DefaultMaxDecompressed
+	}
+	r := &Reader{path: path, opts: opts, left: opts.MaxDecompressed, sha: sha256.New()}
+	r.end.Unknown = map[Kind]int{}
+	if err := r.openFile(path); err != nil {
+		return nil, err
+	}
+	if err := r.first(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) openFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		f.Close()
+		return &NotRecordingError{Path: path, What: "is no regular file"}
+	}
+	var src io.Reader = f
+	if r.opts.Follow {
+		src = &follower{f: f, stop: r.opts.Stop}
+	}
+	lr, err := newLineReader(src, int32(len(r.files)), &r.left)
+	if err != nil {
+		f.Close()
+		return err
+	}
+	if r.lr != nil {
+		r.lr.close()
+		r.f.Close()
+		lr.max = maxHeader
+	}
+	r.f, r.lr = f, lr
+	r.files = append(r.files, path)
+	return nil
+}
+
+// first reads to the first good check and looks at the header.
+func (r *Reader) first() error {
+	err := r.batch()
+	bad := &NotRecordingError{Path: r.path}
+	var limit *limitError
+	switch {
+	case errors.As(err, &limit):
+		bad.What = limit.what
+		return bad
+	case len(r.ready) == 0 && errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		bad.Torn, bad.Live = true, locked(r.f)
+		bad.What = "is torn before its first check: nothing in it can be believed"
+		if bad.Live {
+			bad.What = "has just been begun: nothing is in it yet"
+		}
+		return bad
+	case err != nil && r.lr.z.off <= 4 && !r.lr.plain:
+		bad.What = "is no recording: it is neither zstd nor the JSON Lines of a recording"
+		return bad
+	case err != nil:
+		bad.What = "cannot be read as a recording: " + err.Error()
+		return bad
+	}
+	var rec Record
+	if err := decodeLine(r.ready[0].line, &rec); err != nil || rec.Kind != KindHeader {
+		bad.What = "is no recording: its first line is no header"
+		return bad
+	}
+	if h := rec.Header; h.Format[0] != FormatMajor {
+		bad.What = fmt.Sprintf("has the recording format version %d.%d, this sixlink reads version %d.x: use a sixlink that fits",
+			h.Format[0], h.Format[1], FormatMajor)
+		return bad
+	} else if len(h.Needs) > 0 {
+		bad.What = fmt.Sprintf("needs %q, which this version does not know: upgrade sixlink", h.Needs)
+		return bad
+	} else if h.ID == "" || h.FirstSeq < 1 {
+		bad.What = "is no recording: its header has no id or no firstSeq"
+		return bad
+	}
+	r.head = rec.Header
+	if r.head.FirstSeq > 1 {
+		r.queue = append(r.queue, missing(1, r.head))
+		r.next = [3]int64{-1, -1, -1}
+	}
+	return nil
+}
+
+// missing stands for segments that are not there (recorder.md 2.10).
+func missing(first int64, h *Header) *Record {
+	return &Record{Kind: KindGap, Seq: h.FirstSeq - 1, At: h.At,
+		Gap: &Gap{FirstSeq: first, LastSeq: h.FirstSeq - 1, Why: "segments before this one are missing"}}
+}
+
+// Header is the first header of the recording.
+func (r *Reader) Header() *Header { return r.head }
+
+// Files lists the files read so far, in the order that Ref.File counts.
+func (r *Reader) Files() []string { return r.files }
+
+// End says how the recording ended; it is complete when Next has returned io.EOF.
+func (r *Reader) End() End { return r.end }
+
+// Close lets go of the file.
+func (r *Reader) Close() error {
+	r.lr.close()
+	return r.f.Close()
+}
+
+// Next returns the next record, headers and closings included, checks not. It
+// returns io.EOF at the last good check; [Reader.End] tells whether that is the
+// end. Any other error is a limit that was hit, and final.
+func (r *Reader) Next() (*Record, error) {
+	for {
+		if r.finished {
+			return nil, io.EOF
+		}
+		if len(r.queue) > 0 {
+			rec := r.queue[0]
+			r.queue = r.queue[1:]
+			r.count(rec)
+			return rec, nil
+		}
+		if len(r.ready) == 0 {
+			if err := r.batch(); err != nil {
+				if err := r.ended(err); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		l := r.ready[0]
+		r.ready = r.ready[1:]
+		rec := new(Record)
+		if err := decodeLine(l.line, rec); err != nil {
+			r.damage(l, err)
+			continue
+		}
+		rec.Ref = l.ref
+		if err := r.accept(rec); err != nil {
+			var n *NotRecordingError
+			if errors.As(err, &n) {
+				r.finished = true
+				return nil, err
+			}
+			r.damage(l, err)
+			continue
+		}
+		if len(r.queue) > 0 {
+			r.queue = append(r.queue, rec)
+			continue
+		}
+		r.count(rec)
+		return rec, nil
+	}
+}
+
+func (r *Reader) count(rec *Record) {
+	if rec.Kind == KindGap {
+		r.end.Gaps++
+		r.end.Lost += rec.Gap.LastSeq - rec.Gap.FirstSeq + 1
+	}
+	if rec.Seq > 0 {
+		r.end.Records++
+	}
+}
+
+// batch reads lines up to and including the next check.
+func (r *Reader) batch() error {
+	for {
+		line, ref, err := r.lr.next()
+		if err != nil {
+			return err
+		}
+		kind, ok := kindOf(line)
+		if !ok {
+			return &DamageError{Offset: ref.Frame, What: "a line does not begin with its kind"}
+		}
+		if kind != KindCheck {
+			r.crc = crc32.Update(crc32.Update(r.crc, castagnoli, line), castagnoli, newline)
+			r.pending = append(r.pending, rawLine{line, ref})
+			if r.bytes += len(line) + 1; r.bytes > maxBatch {
+				return &limitError{fmt.Sprintf("has %d bytes without a check", r.bytes)}
+			}
+			continue
+		}
+		var rec struct {
+			check
+			Kind Kind `json:"kind"`
+		}
+		if err := unmarshal(line, &rec); err != nil {
+			return &DamageError{Offset: ref.Frame, What: "check line: " + err.Error()}
+		}
+		if rec.Count != int64(len(r.pending)) || rec.CRC != fmt.Sprintf("%08x", r.crc) {
+			return &DamageError{Offset: ref.Frame, What: fmt.Sprintf("a check says %d lines with CRC %s, there are %d with %08x",
+				rec.Count, rec.CRC, len(r.pending), r.crc)}
+		}
+		r.ready, r.pending = r.pending, nil
+		r.checked += int64(len(r.ready))
+		r.crc, r.bytes = 0, 0
+		if len(r.ready) > 0 {
+			return nil
+		}
+	}
+}
+
+// accept holds a record against the rules of order.
+func (r *Reader) accept(rec *Record) error {
+	if r.closing != nil && rec.Kind != KindHeader {
+		return fmt.Errorf("a %s line follows the closing line", rec.Kind)
+	}
+	if r.opts.Verify {
+		if rec.Kind == KindHeader {
+			r.sha.Reset() // the segment before may have been cut off
+		}
+		if rec.Kind != KindClosing {
+			r.sha.Write(rec.Line)
+			r.sha.Write(newline)
+		}
+	}
+	switch rec.Kind {
+	case KindHeader:
+		return r.header(rec)
+	case KindClosing:
+		return r.close(rec.Closing)
+	}
+	first := rec.Seq
+	if rec.Kind == KindGap {
+		first = rec.Gap.FirstSeq
+		if rec.Gap.LastSeq != rec.Seq || first > rec.Seq {
+			return fmt.Errorf("gap of seq %d says it stands for %d to %d", rec.Seq, first, rec.Gap.LastSeq)
+		}
+	}
+	if first != r.last+1 {
+		return fmt.Errorf("seq %d follows %d", first, r.last)
+	}
+	r.last = rec.Seq
+	r.records++
+	switch rec.Kind {
+	case KindFrame:
+		return r.frame(rec)
+	case KindGap:
+		for from, s := range rec.Gap.Streams {
+			r.next[index(from)] = s.Off + s.Bytes
+			r.open[index(from)] = false
+		}
+	default:
+		if _, known := lineKinds[rec.Kind]; !known {
+			r.end.Unknown[rec.Kind]++
+		}
+	}
+	return nil
+}
+
+// frame checks the offsets, and marks a part whose beginning is lost.
+func (r *Reader) frame(rec *Record) error {
+	i := index(rec.From)
+	if r.next[i] >= 0 && rec.Off != r.next[i] {
+		return fmt.Errorf("frame of seq %d is at byte %d of %s, byte %d is next", rec.Seq, rec.Off, rec.From, r.next[i])
+	}
+	r.next[i] = rec.Off + int64(len(rec.Data)) + int64(len(rec.EOL))
+	if rec.Cont && !r.open[i] {
+		rec.Cont, rec.Headless = false, true
+	}
+	r.open[i] = rec.More
+	return nil
+}
+
+func (r *Reader) header(rec *Record) error {
+	h := rec.Header
+	if r.end.Segments == 0 {
+		r.end.Segments++
+		r.last = h.FirstSeq - 1
+		return nil
+	}
+	if h.ID != r.head.ID || h.Segment == 0 {
+		return &NotRecordingError{Path: r.files[len(r.files)-1],
+			What: fmt.Sprintf("has a second header (id %.40q, segment %d) that does not continue recording %.40q: split the file", h.ID, h.Segment, r.head.ID)}
+	}
+	if r.closing != nil && h.Prev != r.prevSum {
+		return fmt.Errorf("segment %d does not continue the segment before it (prev %.16s, not %.16s)", h.Segment, h.Prev, r.prevSum)
+	}
+	r.closing = nil
+	r.end.Segments++
+	r.records = 0
+	if h.FirstSeq <= r.last {
+		return fmt.Errorf("segment %d begins at seq %d, after %d", h.Segment, h.FirstSeq, r.last)
+	}
+	if h.FirstSeq > r.last+1 {
+		r.queue = append(r.queue, missing(r.last+1, h))
+		r.last, r.next, r.open = h.FirstSeq-1, [3]int64{-1, -1, -1}, [3]bool{}
+	}
+	return nil
+}
+
+func (r *Reader) close(c *Closing) error {
+	if c.Records != r.records || c.LastSeq != r.last {
+		return fmt.Errorf("closing line says %d records up to seq %d, there are %d up to %d", c.Records, c.LastSeq, r.records, r.last)
+	}
+	if r.opts.Verify {
+		if sum := hex.EncodeToString(r.sha.Sum(nil)); sum != c.SHA256 {
+			return fmt.Errorf("closing line says SHA-256 %.16s…, it is %.16s…", c.SHA256, sum)
+		}
+	}
+	r.closing, r.prevSum = c, c.SHA256
+	if c.Torn {
+		r.end.Torn = true
+	}
+	return nil
+}
+
+// damage ends the recording before a line that cannot be right.
+func (r *Reader) damage(l rawLine, err error) {
+	r.end.Damage = &DamageError{Offset: l.ref.Frame, What: err.Error()}
+	r.end.Unchecked = len(r.ready) + 1
+	r.finish(Torn)
+}
+
+func (r *Reader) finish(s State) {
+	r.finished = true
+	r.end.State = s
+	if s != Sealed {
+		r.end.Torn = true
+	}
+}
+
+// ended decides what the end of a file means. A returned error is a limit.
+func (r *Reader) ended(err error) error {
+	var limit *limitError
+	if errors.As(err, &limit) {
+		r.finished = true
+		return &NotRecordingError{Path: r.files[len(r.files)-1], What: limit.what}
+	}
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		r.end.Damage = damage
+	} else if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	r.end.Unchecked += len(r.pending)
+	r.pending, r.crc, r.bytes = nil, 0, 0
+	clean := errors.Is(err, io.EOF) && r.end.Unchecked == 0 && r.closing != nil
+	if clean && r.closing.Last {
+		r.finish(Sealed)
+		return nil
+	}
+	if ok, err := r.nextFile(); ok || err != nil {
+		return err
+	}
+	if locked(r.f) {
+		r.finish(Live)
+	} else {
+		r.finish(Torn)
+	}
+	return nil
+}
+
+// nextFile goes on with the file of the next segment, if there is one.
+func (r *Reader) nextFile() (bool, error) {
+	segment := r.head.Segment + r.end.Segments
+	dir, name := filepath.Split(r.files[0])
+	stem, suffix := splitName(name)
+	if m := numbered.FindStringSubmatch(stem); m != nil && r.head.Segment > 0 {
+		stem = m[1]
+	}
+	path := filepath.Join(dir, segmentName(stem+suffix, segment))
+	if _, err := os.Lstat(path); err != nil {
+		return false, nil
+	}
+	if err := r.openFile(path); err != nil {
+		return false, err
+	}
+	r.end.Damage, r.end.Unchecked = nil, 0
+	if err := r.batch(); err != nil {
+		return true, r.ended(err)
+	}
+	return true, nil
+}

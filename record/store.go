@@ -1,0 +1,142 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// storeFrames is how many unpacked zstd frames a store keeps.
+const storeFrames = 2
+
+// Store fetches the data of single records by their Ref, so that what reads a
+// recording need not keep its values. It is not safe for several goroutines.
+type Store struct {
+	files  []string
+	open   []*os.File
+	frames []storedFrame // most recently used last
+}
+
+type storedFrame struct {
+	file int32
+	at   int64
+	data []byte
+}
+
+// NewStore is a store over the files of a recording, as [Reader.Files] lists them.
+func NewStore(files []string) *Store {
+	return &Store{files: files, open: make([]*os.File, len(files))}
+}
+
+// Close lets go of the files.
+func (s *Store) Close() error {
+	var errs []error
+	for _, f := range s.open {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Record reads the record at ref again.
+func (s *Store) Record(ref Ref) (*Record, error) {
+	line, err := s.line(ref)
+	if err != nil {
+		return nil, err
+	}
+	rec := new(Record)
+	if err := decodeLine(line, rec); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.files[ref.File], err)
+	}
+	rec.Ref = ref
+	return rec, nil
+}
+
+// Fetch returns the data of the records at refs, one after the other: the whole
+// line when refs are the parts of one.
+func (s *Store) Fetch(refs []Ref) ([]byte, error) {
+	if len(refs) == 1 {
+		rec, err := s.Record(refs[0])
+		if err != nil {
+			return nil, err
+		}
+		return rec.Data, nil
+	}
+	var all []byte
+	for _, ref := range refs {
+		rec, err := s.Record(ref)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rec.Data...)
+	}
+	return all, nil
+}
+
+func (s *Store) line(ref Ref) ([]byte, error) {
+	if ref.File < 0 || int(ref.File) >= len(s.files) {
+		return nil, fmt.Errorf("no file %d in this recording", ref.File)
+	}
+	end := ref.Off + int64(ref.Len)
+	for i, f := range s.frames {
+		if f.file == ref.File && f.at == ref.Frame && int64(len(f.data)) >= end {
+			s.frames = append(append(s.frames[:i], s.frames[i+1:]...), f)
+			return f.data[ref.Off:end:end], nil
+		}
+	}
+	data, err := s.unpack(ref, end)
+	if err != nil {
+		return nil, fmt.Errorf("%s: zstd frame at byte %d: %w", s.files[ref.File], ref.Frame, err)
+	}
+	if len(s.frames) == storeFrames {
+		s.frames = s.frames[:copy(s.frames, s.frames[1:])]
+	}
+	s.frames = append(s.frames, storedFrame{ref.File, ref.Frame, data})
+	return data[ref.Off:end:end], nil
+}
+
+// unpack reads a frame from its beginning to its end, or to where it is cut
+// off, if that is behind end. Plain files are one frame without an end: there,
+// and in any frame over the format's size, only what is needed is read.
+func (s *Store) unpack(ref Ref, end int64) ([]byte, error) {
+	f := s.open[ref.File]
+	if f == nil {
+		var err error
+		if f, err = os.Open(s.files[ref.File]); err != nil {
+			return nil, err
+		}
+		s.open[ref.File] = f
+	}
+	src := io.NewSectionReader(f, ref.Frame, 1<<62)
+	z := newZframes(src, ref.Frame)
+	typ, _, r, err := z.next()
+	if errors.Is(err, errNotZstd) && ref.Frame == 0 {
+		data := make([]byte, end)
+		_, err := f.ReadAt(data, 0)
+		return data, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if typ != zstdFrame {
+		return nil, errNotZstd
+	}
+	dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	limit := max(end, maxBatch)
+	data, err := io.ReadAll(io.LimitReader(dec, limit))
+	if int64(len(data)) < end {
+		if err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return data, nil
+}

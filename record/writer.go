@@ -1,0 +1,454 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// DefaultMaxRecording is the cap of a recording in packed bytes.
+	DefaultMaxRecording = 1 << 30
+	// MinMaxRecording is the smallest cap that makes sense.
+	MinMaxRecording = 16 << 10
+
+	maxSegment  = 64 << 20
+	floorBytes  = 256 << 20 // free space to leave, or …
+	floorShare  = 20        // … a twentieth of the file system, if that is less
+	endReserve  = 4 << 10   // what the last gap, closing and checks may take under the cap
+	retryPeriod = time.Second
+	statPeriod  = 250 * time.Millisecond
+	patience    = 100 * time.Millisecond
+	bufferBytes = 1 << 20 // packed bytes are written at the latest then
+)
+
+// writer writes a recording's lines to its files. It survives a full disk, a
+// folder that vanishes and its own cap: what it cannot keep becomes a gap.
+type writer struct {
+	dir, name string // the folder, and the first file's name in it
+	cap       int64
+	now       func() int64
+	notice    func(string)
+	patient   func() bool // a failed write is tried again (lossless)
+	head      Header      // of the next segment
+
+	root   *os.Root
+	file   *os.File
+	out    io.WriterAt // file, or what a test puts before it
+	wrap   func(*os.File) io.WriterAt
+	pk     *packer
+	buf    []byte // packed, not written yet
+	pos    int64  // bytes of the file that are written
+	good   int64  // bytes of the file up to the last flush
+	total  int64  // bytes of earlier files of this recording
+	begin  int64  // pos where the segment began
+	state  writerState
+	why    string    // why the state is not writing
+	retry  time.Time // when to try again
+	stat   time.Time // when to look at the file next
+	fresh  loss      // since the last flush: lost if the next write fails
+	whole  loss      // since the file began: lost if the file is removed
+	missed loss      // lost, and not in a gap record yet
+	noted  bool
+	lost   bool // anything was lost at all
+}
+
+type writerState uint8
+
+const (
+	writing writerState = iota
+	stopped             // at the cap, or under the floor; the file is whole
+	failed              // a write failed: the file is not touched any more
+)
+
+// loss adds up records that are not kept.
+type loss struct {
+	first, last int64
+	streams     [3]GapStream
+}
+
+func (l *loss) add(m *meta) {
+	if l.first == 0 {
+		l.first = m.seq
+	}
+	l.last = m.seq
+	if m.from == "" {
+		return
+	}
+	s := &l.streams[index(m.from)]
+	if *s == (GapStream{}) {
+		s.Off = m.off
+	}
+	s.Bytes += m.bytes
+	s.Frames += m.ends
+}
+
+func (l *loss) join(o loss) {
+	if o.first == 0 {
+		return
+	}
+	if l.first == 0 {
+		*l = o
+		return
+	}
+	l.last = o.last
+	for i, s := range o.streams {
+		if l.streams[i] == (GapStream{}) {
+			l.streams[i] = s
+			continue
+		}
+		l.streams[i].Bytes += s.Bytes
+		l.streams[i].Frames += s.Frames
+	}
+}
+
+// gap is the record that stands for the loss; its seq is the last that was lost.
+func (l *loss) gap(at int64, why string) *Record {
+	g := &Gap{FirstSeq: l.first, LastSeq: l.last, Why: why, Streams: map[From]GapStream{}}
+	for i, s := range l.streams {
+		if s != (GapStream{}) {
+			g.Streams[directions[i]] = s
+		}
+	}
+	return &Record{Kind: KindGap, Seq: l.last, At: at, Gap: g}
+}
+
+// meta is what the writer must know of a line that it may lose.
+type meta struct {
+	seq, off, bytes, ends int64
+	from                  From
+}
+
+// openWriter makes the first file. taken is the name that it got.
+func openWriter(cfg *Config, head Header, now func() int64) (w *writer, err error) {
+	dir, name, notice := cfg.Dir, cfg.Name, cfg.Notice
+	w = &writer{dir: dir, name: name, cap: cfg.Max, head: head, now: now, notice: notice,
+		patient: func() bool { return false }, wrap: cfg.wrap}
+	root, open, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	w.root = root
+	f, taken, err := createFree(root, name)
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	if taken != name {
+		notice(fmt.Sprintf("%s is there already: recording to %s", name, taken))
+		w.name = taken
+	}
+	if open {
+		notice(fmt.Sprintf("folder %s is writable by everybody: others can remove or replace recordings in it", dir))
+	}
+	if err = w.begun(f); err == nil {
+		err = w.flush()
+	}
+	if err != nil {
+		w.close()
+		root.Remove(w.name)
+		root.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// begun starts the head's segment in a new file.
+func (w *writer) begun(f *os.File) error {
+	if err := lock(f); err != nil {
+		f.Close()
+		return err
+	}
+	w.out = f
+	if w.wrap != nil {
+		w.out = w.wrap(f)
+	}
+	w.file, w.pos, w.good, w.begin, w.buf = f, 0, 0, 0, w.buf[:0]
+	w.fresh, w.whole = loss{}, loss{}
+	var err error
+	if w.pk, err = newPacker((*sink)(w), zstd.SpeedFastest); err != nil {
+		return err
+	}
+	w.pk.last = w.head.FirstSeq - 1
+	w.state, w.why = writing, ""
+	return w.header()
+}
+
+func (w *writer) header() error {
+	h := w.head
+	line, err := appendEvent(nil, &Record{Kind: KindHeader, Header: &h})
+	if err != nil {
+		return err
+	}
+	w.head.Segment++
+	return w.pk.line(line, 0)
+}
+
+// sink collects what the packer gives out; files are written by the writer.
+type sink writer
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.buf = append(s.buf, p...)
+	return len(p), nil
+}
+
+// add writes a record's line, or counts it as lost.
+func (w *writer) add(m meta, line []byte) {
+	if w.state != writing && !w.resume() {
+		w.miss(&m)
+		return
+	}
+	if !w.roomFor(len(line)) {
+		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), false)
+		w.miss(&m)
+		return
+	}
+	if err := w.pk.line(line, m.seq); err != nil {
+		// Only a line over the format's limit, which no frame can make.
+		w.miss(&m)
+		return
+	}
+	w.fresh.add(&m)
+	w.whole.add(&m)
+	if len(w.buf) > bufferBytes {
+		w.write()
+	}
+	if !w.pk.open && w.pos+int64(len(w.buf))-w.begin >= min(maxSegment, w.cap/4) {
+		w.nextSegment()
+	}
+}
+
+func (w *writer) miss(m *meta) {
+	w.missed.add(m)
+	w.lost = true
+}
+
+// roomFor tells whether n more bytes of lines are certain to fit under the cap.
+// Packed sizes are only known after a flush, so it assumes that nothing shrinks,
+// and flushes before it says no.
+func (w *writer) roomFor(n int) bool {
+	fits := func() bool {
+		return w.total+w.pos+int64(len(w.buf))+int64(w.pk.pending())+int64(n)+endReserve <= w.cap
+	}
+	if fits() {
+		return true
+	}
+	return w.flush() == nil && w.state == writing && fits()
+}
+
+// nextSegment ends the segment where a zstd frame ended and begins another one
+// in the same file.
+func (w *writer) nextSegment() {
+	sum, err := w.pk.endSegment(false, false)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.head.Prev, w.head.FirstSeq, w.head.At = sum, w.pk.last+1, w.now()
+	w.begin = w.pos + int64(len(w.buf))
+	if err := w.header(); err != nil {
+		w.fail(err)
+	}
+}
+
+// flush makes what was added readable by others.
+func (w *writer) flush() error {
+	if w.state != writing {
+		return nil
+	}
+	if err := w.pk.flush(); err != nil {
+		w.fail(err)
+		return err
+	}
+	if err := w.write(); err != nil {
+		return err
+	}
+	w.good, w.fresh = w.pos, loss{}
+	if t := time.Now(); !t.Before(w.stat) {
+		w.stat = t.Add(statPeriod)
+		w.look()
+	}
+	return nil
+}
+
+func (w *writer) write() error {
+	for len(w.buf) > 0 {
+		n, err := w.out.WriteAt(w.buf, w.pos)
+		w.pos += int64(n)
+		w.buf = w.buf[:copy(w.buf, w.buf[n:])]
+		if err != nil && w.patient() {
+			// The same bytes go to the same place when there is room again.
+			w.note("recording waits, and traffic with it (--lossless): " + err.Error())
+			time.Sleep(patience)
+			continue
+		}
+		if err != nil {
+			w.fail(err)
+			return err
+		}
+	}
+	if cap(w.buf) > 4*bufferBytes {
+		w.buf = nil
+	}
+	return nil
+}
+
+// look finds out whether the file still has a name and the disk has space.
+func (w *writer) look() {
+	if removed(w.file) {
+		w.fresh = w.whole // nothing of this file will be found
+		w.good = 0
+		w.fail(errors.New("the recording's file was removed"))
+		return
+	}
+	if free, floor, ok := w.floor(); ok && free < floor {
+		w.stop(fmt.Sprintf("%d bytes are free on the disk, %d are left to others", free, floor), true)
+	}
+}
+
+func (w *writer) floor() (free, floor int64, ok bool) {
+	free, total, err := space(w.file)
+	return free, min(floorBytes, total/floorShare), err == nil
+}
+
+// stop leaves the file whole and keeps nothing more, for ever or until there is space.
+func (w *writer) stop(why string, again bool) {
+	w.state, w.why = stopped, why
+	w.retry = time.Time{}
+	if again {
+		w.retry = time.Now().Add(retryPeriod)
+	}
+	w.say()
+}
+
+// fail gives the file up at its last flush (recorder.md 2.9: never go on in
+// that stream).
+func (w *writer) fail(err error) {
+	if w.state == failed {
+		return
+	}
+	w.state, w.why = failed, err.Error()
+	w.missed.join(w.fresh)
+	w.lost = true
+	w.fresh, w.buf = loss{}, w.buf[:0]
+	w.file.Truncate(w.good)
+	w.file.Close()
+	w.total += w.good
+	w.retry = time.Now().Add(retryPeriod)
+	w.say()
+}
+
+// say tells the user once that something is lost.
+func (w *writer) say() { w.note("recording stopped: " + w.why + "; traffic goes on") }
+
+func (w *writer) note(s string) {
+	if !w.noted {
+		w.noted = true
+		w.notice(s)
+	}
+}
+
+// resume tries to write again, when it is time to.
+func (w *writer) resume() bool {
+	if w.retry.IsZero() || time.Now().Before(w.retry) {
+		return false
+	}
+	return w.again()
+}
+
+// again begins with the gap: in the same stream when the file is whole, else in
+// a new segment's file.
+func (w *writer) again() bool {
+	w.retry = time.Now().Add(retryPeriod)
+	why := w.why
+	switch w.state {
+	case stopped:
+		if free, floor, ok := w.floor(); !ok || free < floor {
+			return false
+		}
+		w.state, w.why = writing, ""
+	case failed:
+		if !w.reopen() {
+			return false
+		}
+	}
+	if w.missed.first > 0 {
+		r := w.missed.gap(w.now(), why)
+		line, err := appendEvent(nil, r)
+		if err != nil || w.pk.line(line, r.Seq) != nil {
+			return false
+		}
+		// If this is lost too, it is lost together with what it stands for.
+		w.fresh.join(w.missed)
+		w.whole.join(w.missed)
+		w.missed = loss{}
+	}
+	return w.flush() == nil && w.state == writing
+}
+
+// reopen begins the next segment in a file of its own.
+func (w *writer) reopen() bool {
+	root, _, err := openDir(w.dir)
+	if err != nil {
+		return false
+	}
+	name := segmentName(w.name, w.head.Segment)
+	f, err := create(root, name)
+	if err != nil {
+		root.Close()
+		return false
+	}
+	w.root.Close()
+	w.root = root
+	w.head.Prev, w.head.At = "torn", w.now()
+	w.head.FirstSeq = w.pk.last + 1
+	if w.missed.first > 0 {
+		w.head.FirstSeq = w.missed.first
+	}
+	if err := w.begun(f); err != nil || w.flush() != nil || w.state != writing {
+		w.root.Remove(name)
+		if w.head.Segment > 0 {
+			w.head.Segment--
+		}
+		return false
+	}
+	return true
+}
+
+// end writes what is still to say, the closing record, and seals.
+func (w *writer) end(limit time.Duration) {
+	if w.state == stopped {
+		// The reserve under the cap is for this. Under the floor it may fail.
+		why := w.why
+		w.state = writing
+		if w.missed.first > 0 {
+			r := w.missed.gap(w.now(), why)
+			if line, err := appendEvent(nil, r); err == nil {
+				w.pk.line(line, r.Seq)
+				w.missed = loss{}
+			}
+		}
+	}
+	if w.state == failed && !w.again() {
+		w.root.Close()
+		return
+	}
+	if _, err := w.pk.endSegment(true, false); err != nil {
+		w.fail(err)
+	} else if w.write() == nil {
+		w.good = w.pos
+		w.seal(limit)
+	}
+	w.close()
+	w.root.Close()
+}
+
+func (w *writer) close() {
+	if w.file != nil && w.state != failed {
+		w.file.Close()
+	}
+}
