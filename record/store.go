@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -28,7 +29,15 @@ type storedFrame struct {
 
 // NewStore is a store over the files of a recording, as [Reader.Files] lists them.
 func NewStore(files []string) *Store {
-	return &Store{files: files, open: make([]*os.File, len(files))}
+	return &Store{files: slices.Clone(files), open: make([]*os.File, len(files))}
+}
+
+// Files tells the store of files that the reader has found since.
+func (s *Store) Files(files []string) {
+	for len(s.files) < len(files) {
+		s.files = append(s.files, files[len(s.files)])
+		s.open = append(s.open, nil)
+	}
 }
 
 // Close lets go of the files.

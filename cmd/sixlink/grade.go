@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/grade/report"
+	"github.com/sixlink/sixlink/record"
+)
+
+func gradeVerb() *verb {
+	var suite, format, out string
+	var strict, whole bool
+	var limit int64
+	v := &verb{
+		name:    "grade",
+		args:    "RECORDING...",
+		summary: "say how sessions went: which checks hold, and at which link each session stopped being good",
+		long: "Without --suite the implicit suite (built-in) gates noToolErrors. Exit code 0: passed; 1: failed; 2: the suite or the\n" +
+			"command line is wrong; 3: nothing could be measured, or only inconclusively, or a recording cannot be read.",
+		examples: [2]string{
+			"sixlink grade r.mcp.jsonl.zst",
+			"sixlink grade --suite suite.yaml --format json -o verdict.json r.mcp.jsonl.zst",
+		},
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
+			fs.StringVar(&format, "format", "text", "text or json")
+			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
+			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
+			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
+			fs.Int64Var(&limit, "max-decompressed", record.DefaultMaxDecompressed, "refuse a recording that unpacks to more `BYTES`")
+		},
+	}
+	v.run = func(s stdio, args []string) int {
+		switch {
+		case len(args) == 0:
+			return usageError(s, v.name, errors.New("needs a RECORDING"))
+		case format != "text" && format != "json":
+			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
+		}
+		checks, err := loadSuite(suite)
+		if err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		for _, w := range checks.Warnings {
+			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
+		}
+		recs, unread, code := readRecordings(s, v.name, args, limit, whole)
+		defer func() {
+			for _, r := range recs {
+				r.Close()
+			}
+		}()
+		if code != exitGood {
+			return code
+		}
+		verdict, err := grade.Grade(checks, inputs(recs), grade.Options{StrictEvidence: strict})
+		if err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		var buf bytes.Buffer
+		if format == "json" {
+			err = report.JSON(&buf, verdict)
+		} else {
+			err = report.Text(&buf, verdict, report.Options{Color: out == "" && colours(s.out)})
+		}
+		if err == nil {
+			err = deliver(s.out, out, buf.Bytes())
+		}
+		if err != nil {
+			return fail(s, v.name, err, exitUnknown)
+		}
+		if code = verdict.ExitCode(); code == exitGood && unread {
+			code = exitUnknown
+		}
+		return code
+	}
+	return v
+}
+
+func loadSuite(path string) (*grade.Suite, error) {
+	if path == "" {
+		return grade.BuiltIn(), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// One byte over the loader's limit is enough for it to say so.
+	data, err := io.ReadAll(io.LimitReader(f, (1<<20)+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return grade.LoadSuite(path, data)
+}
+
+// readRecordings reads all of them, and says of each that cannot be read why.
+// unread tells that there was one. The code is not exitGood when nothing can be graded.
+func readRecordings(s stdio, name string, paths []string, limit int64, whole bool) (recs []*loaded, unread bool, code int) {
+	for _, path := range paths {
+		l, err := load(path, record.Options{MaxDecompressed: limit})
+		if err == nil && whole && (l.end.Torn || l.end.State != record.Sealed || l.end.Gaps > 0) {
+			l.Close()
+			err = fmt.Errorf("%s: is %s with %d gaps, and --require-whole refuses that", path, l.end.State, l.end.Gaps)
+		}
+		if err != nil {
+			fail(s, name, err, 0)
+			unread = true
+			continue
+		}
+		ended(s, name, path, l.end)
+		recs = append(recs, l)
+	}
+	if len(recs) == 0 || unread && whole {
+		return recs, unread, exitUnknown
+	}
+	return recs, unread, exitGood
+}
+
+func inputs(recs []*loaded) []grade.Recording {
+	in := make([]grade.Recording, len(recs))
+	for i, l := range recs {
+		in[i] = grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed, Gaps: int(l.end.Gaps),
+			Labels: l.header.Labels, Sessions: l.sessions}
+	}
+	return in
+}
+
+// deliver writes a result to stdout or to a new file's place, whole or not at all.
+func deliver(stdout io.Writer, path string, data []byte) error {
+	if path == "" {
+		_, err := stdout.Write(data)
+		return err
+	}
+	return record.WriteFile(path, data)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session"
+)
+
+// loaded is a recording with its sessions. Values stay in the file until asked
+// for, so it must be closed.
+type loaded struct {
+	path     string
+	header   *record.Header
+	end      record.End
+	sessions []*session.Session
+	store    *record.Store
+	reader   *record.Reader
+	command  []string // the whole argv, start records included
+	gaps     []*record.Record
+	spanNs   int64
+}
+
+func (l *loaded) Close() {
+	l.store.Close()
+	l.reader.Close()
+}
+
+// load reads a whole recording.
+func load(path string, opts record.Options) (*loaded, error) {
+	r, err := record.Open(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{path: path, header: r.Header(), reader: r, store: record.NewStore(r.Files())}
+	l.command = append(l.command, r.Header().Command...)
+	next := func() (*record.Record, error) {
+		rec, err := r.Next()
+		if err != nil {
+			return nil, err
+		}
+		l.spanNs = max(l.spanNs, rec.At)
+		switch rec.Kind {
+		case record.KindGap:
+			l.gaps = append(l.gaps, rec)
+		case record.KindStart:
+			l.command = append(l.command, rec.Start.Command...)
+		}
+		l.store.Files(r.Files())
+		return rec, nil
+	}
+	res, err := session.Decode(r.Header(), next, l.store, session.Options{End: func() (record.State, bool) {
+		end := r.End()
+		return end.State, end.Torn
+	}})
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	l.end, l.sessions = r.End(), res.Sessions
+	return l, nil
+}

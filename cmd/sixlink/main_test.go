@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"sixlink": func() { os.Exit(Main()) },
+		"server":  server,
+		"args":    args,
+		"status":  status,
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SIXLINK_HOME", e.WorkDir+"/home")
+			return nil
+		},
+	})
+}
+
+// server is a small MCP server: tools echo, fail (isError) and break (a protocol
+// error). With an argument it leaves in that way after the first request: a
+// number is its exit code, a name a signal that it sends to itself.
+func server() {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		var req struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		if json.Unmarshal([]byte(line), &req) != nil || req.ID == nil {
+			continue
+		}
+		answer := func(format string, args ...any) {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,`+format+"}\n", append([]any{string(req.ID)}, args...)...)
+		}
+		switch req.Method {
+		case "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"script-server","version":"1.2.3"}}`)
+		case "tools/list":
+			schema := `{"type":"object","properties":{"n":{"type":"integer"}}}`
+			answer(`"result":{"tools":[{"name":"echo","description":"Echoes what it is given.","inputSchema":%s},{"name":"fail","inputSchema":%[2]s},{"name":"break","inputSchema":%[2]s}]}`, schema)
+		case "tools/call":
+			switch req.Params.Name {
+			case "fail":
+				answer(`"result":{"content":[{"type":"text","text":"it did not work"}],"isError":true}`)
+			case "break":
+				answer(`"error":{"code":-32603,"message":"broken inside"}`)
+			default:
+				answer(`"result":{"content":[{"type":"text","text":"ok"}]}`)
+			}
+		default:
+			answer(`"error":{"code":-32601,"message":"method not found"}`)
+		}
+		if len(os.Args) > 1 {
+			leave(os.Args[1])
+		}
+	}
+}
+
+func leave(how string) {
+	if n, err := strconv.Atoi(how); err == nil {
+		os.Exit(n)
+	}
+	syscall.Kill(os.Getpid(), map[string]syscall.Signal{"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[how])
+	select {}
+}
+
+// args prints its arguments and environment, one a line, quoted.
+func args() {
+	for _, a := range os.Args[1:] {
+		fmt.Printf("arg %q\n", a)
+	}
+	for _, kv := range os.Environ() {
+		fmt.Printf("env %q\n", kv)
+	}
+}
+
+// status runs a command and prints its exit status as a shell shows it.
+func status() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Run()
+	ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ws.Signaled() {
+		fmt.Printf("status %d signal %d\n", 128+int(ws.Signal()), int(ws.Signal()))
+		return
+	}
+	fmt.Printf("status %d\n", ws.ExitStatus())
+}
+
+// The examples that --help shows must be commands that exist with flags that exist.
+func TestHelpExamples(t *testing.T) {
+	for _, v := range verbs() {
+		for _, ex := range v.examples {
+			words := strings.Fields(strings.Split(strings.Split(ex, "|")[0], "&&")[0])
+			if len(words) < 2 || words[0] != "sixlink" || words[1] != v.name {
+				t.Errorf("%s: example %q is of another command", v.name, ex)
+				continue
+			}
+			if err := v.flagSet().Parse(words[2:]); err != nil {
+				t.Errorf("%s: example %q: %v", v.name, ex, err)
+			}
+		}
+	}
+}
+
+// What this program links is what docs/dependencies.md says; mcp-go would
+// slow down its start and is for fixtures (DESIGN.md "Dependencies").
+func TestLinkedModules(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked, _, _ := strings.Cut(string(doc), "Only in tests")
+	for _, mod := range strings.Fields(string(out)) {
+		if mod == "github.com/sixlink/sixlink" {
+			continue
+		}
+		if strings.Contains(mod, "mcp-go") {
+			t.Errorf("%s is linked", mod)
+		}
+		if !strings.Contains(linked, "`"+mod+"`") {
+			t.Errorf("%s is linked and not in docs/dependencies.md", mod)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/pflag"
+
+	"github.com/sixlink/sixlink/proxy"
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/mask"
+)
+
+// recordFlags are the record verb's flags.
+type recordFlags struct {
+	out, dir string
+	labels   []string
+	level    string
+	lossless bool
+	require  bool
+	max      string
+	quiet    bool
+}
+
+func recordVerb() *verb {
+	var f recordFlags
+	v := &verb{
+		name:    "record",
+		args:    "[--] COMMAND [ARG...]",
+		summary: "run an MCP server and record what passes between it and the host",
+		long: "Put it in front of the server's command in the host's configuration. The traffic does not change by a byte; record\n" +
+			"ends as the server ended (127: not found, 126: not executable). Without --out or --dir recordings go to\n" +
+			"$SIXLINK_HOME, else $XDG_STATE_HOME/sixlink, else ~/.local/state/sixlink.",
+		examples: [2]string{
+			"sixlink record -- npx -y @modelcontextprotocol/server-everything",
+			"sixlink record --out r.mcp.jsonl.zst --label server=files -- npx -y @modelcontextprotocol/server-filesystem .",
+		},
+		child: true,
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&f.out, "out", "", "record to this `FILE`; if it exists, to a numbered one beside it")
+			fs.StringVar(&f.dir, "dir", "", "record to a new file in this `DIR`, made when it is missing")
+			fs.StringArrayVar(&f.labels, "label", nil, "keep `k=v` with the recording; case, trial and server have a meaning (may be repeated)")
+			fs.StringVar(&f.level, "level", "full", "what is kept: full (all but known credentials) or raw (those too)")
+			fs.BoolVar(&f.lossless, "lossless", false, "let traffic wait rather than lose a record")
+			fs.BoolVar(&f.require, "require-recording", false, "do not run the server when it cannot be recorded")
+			fs.StringVar(&f.max, "max-recording", "1GiB", "keep at most this `SIZE` (packed) of one recording")
+			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
+		},
+	}
+	v.run = func(s stdio, args []string) int { return runRecord(s, v.name, f, args) }
+	return v
+}
+
+func runRecord(s stdio, name string, f recordFlags, command []string) int {
+	if len(command) == 0 {
+		return usageError(s, name, errors.New("needs the server's COMMAND"))
+	}
+	cfg, err := f.config(command)
+	if err != nil {
+		return usageError(s, name, err)
+	}
+	say := newSayer(s.err, f.quiet)
+	cfg.Notice = say.line
+	rec, err := record.Begin(cfg)
+	if err != nil {
+		if f.require {
+			say.line(fmt.Sprintf("recording could not start: %v; the server was not started (--require-recording)", err))
+			say.wait()
+			return exitUnknown
+		}
+		say.line(fmt.Sprintf("recording could not start: %v; the server runs without", err))
+	} else if cfg.Level == record.LevelRaw {
+		say.line("level raw: " + rec.Path() + " keeps credentials in clear")
+	}
+	relay := &proxy.Stdio{Command: command, Note: say.line}
+	if rec != nil {
+		relay.Tap = rec
+	}
+	signals, stop := proxy.Signals()
+	status, err := relay.Run(context.Background(), signals)
+	if err != nil {
+		say.line(err.Error())
+	}
+	limit := record.SealLimit
+	if status.Signal != 0 {
+		limit = record.SealLimitSignal
+	}
+	rec.Close(limit)
+	say.wait()
+	stop()
+	proxy.Mirror(status)
+	return status.ExitCode() // not reached
+}
+
+// config checks the flags. What it refuses is the user's to mend.
+func (f recordFlags) config(command []string) (record.Config, error) {
+	cfg := record.Config{Version: versionString(), Transport: "stdio", Level: record.Level(f.level), Command: command,
+		Env: os.Environ(), PID: os.Getpid(), Lossless: f.lossless}
+	switch f.level {
+	case "full", "raw":
+	case "redacted", "shape", "headers":
+		return cfg, fmt.Errorf("--level %s is not built yet; there are full and raw", f.level)
+	default:
+		return cfg, fmt.Errorf("--level %q is none of full, raw", f.level)
+	}
+	max, err := units.RAMInBytes(f.max)
+	if err != nil || max < record.MinMaxRecording {
+		return cfg, fmt.Errorf("--max-recording %q is no size of at least 16KiB, such as 64MiB", f.max)
+	}
+	cfg.Max = max
+	if f.out != "" && f.dir != "" {
+		return cfg, errors.New("--out and --dir exclude each other")
+	}
+	home, homeErr := record.Home()
+	switch {
+	case f.out != "":
+		if f.out == "-" || strings.HasSuffix(f.out, string(filepath.Separator)) {
+			return cfg, fmt.Errorf("--out %q is no file name; stdout belongs to the server", f.out)
+		}
+		cfg.Dir, cfg.Name = filepath.Split(f.out)
+		if cfg.Dir == "" {
+			cfg.Dir = "."
+		}
+		cfg.Dir = filepath.Clean(cfg.Dir)
+	case f.dir != "":
+		cfg.Dir = filepath.Clean(f.dir)
+	case homeErr != nil:
+		return cfg, homeErr
+	default:
+		cfg.Dir = home
+	}
+	if cfg.Labels, err = labels(os.Getenv("SIXLINK_LABELS"), f.labels); err != nil {
+		return cfg, err
+	}
+	if wd, err := os.Getwd(); err == nil {
+		cfg.Cwd = wd
+	}
+	if cfg.Level != record.LevelRaw {
+		key, err := mask.LoadKey(home)
+		if err != nil || homeErr != nil {
+			// MACs are then comparable within this recording only.
+			key = mask.RandomKey()
+		}
+		cfg.Masker = mask.FromProcess(key, command, cfg.Env)
+		cfg.MaskKey = key.ID()
+	}
+	return cfg, nil
+}
+
+// labels joins SIXLINK_LABELS and --label; the flag wins. Malformed ones of the
+// environment are left out: a host's configuration must not keep the server from running.
+func labels(env string, flags []string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, kv := range strings.Split(env, ",") {
+		if k, v, ok := strings.Cut(kv, "="); ok && strings.TrimSpace(k) != "" {
+			all[strings.TrimSpace(k)] = v
+		}
+	}
+	for _, kv := range flags {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("--label %q is not of the form k=v", kv)
+		}
+		all[k] = v
+	}
+	total := 0
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		total += len(k) + len(all[k])
+	}
+	if total > 4<<10 {
+		return nil, fmt.Errorf("labels have %d bytes; 4096 are the limit", total)
+	}
+	return all, nil
+}
+
+// sayer writes our own lines to stderr from a goroutine of its own, so that a
+// stderr nobody reads holds up nothing; lines are dropped then (recorder.md 3.6).
+type sayer struct {
+	lines chan string
+	done  chan struct{}
+}
+
+func newSayer(w interface{ Write([]byte) (int, error) }, quiet bool) *sayer {
+	s := &sayer{lines: make(chan string, 16), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		for l := range s.lines {
+			if !quiet {
+				fmt.Fprintf(w, "sixlink: %s\n", l)
+			}
+		}
+	}()
+	return s
+}
+
+func (s *sayer) line(l string) {
+	select {
+	case s.lines <- strings.ReplaceAll(l, "\n", " "):
+	default:
+	}
+}
+
+// wait gives the last lines a moment; a stderr that nobody reads gets no more.
+func (s *sayer) wait() {
+	close(s.lines)
+	select {
+	case <-s.done:
+	case <-time.After(200 * time.Millisecond):
+	}
+}

@@ -1,0 +1,423 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session/jsonscan"
+)
+
+// open is a request that may still be answered.
+type open struct {
+	ex       *Exchange
+	s        *sess
+	off, end int64 // of its line in the direction
+	older    *open // an open request with the same id
+	call     *call // of tools/call and of the tasks/* requests for one
+	waits    []*call
+	token    key
+	version  string // of a stateless request
+	unread   bool   // its answer was too long to be read
+}
+
+// note remarks something about the request, on it and on its session.
+func (o *open) note(flag string, seq int64, from record.From, detail string) {
+	o.ex.Remarks = append(o.ex.Remarks, Remark{Seq: seq, From: from, Flag: flag, Detail: detail})
+	if o.call != nil && o.ex.Method == methodCall {
+		o.call.Remarks = append(o.call.Remarks, Remark{Seq: seq, From: from, Flag: flag, Detail: detail})
+		o.call.unread = o.call.unread || flag == FlagTooLong
+	}
+	o.s.remark(flag, seq, from, detail)
+}
+
+// requests are those of one side.
+type requests struct {
+	open   map[key]*open
+	done   map[key]*Exchange // the latest that was answered, by id
+	tokens map[key]*Exchange // progress tokens of open requests: a token is not an id (wire.md 2.3)
+	closed [64]closedToken   // of the latest answered ones: progress may come late
+	next   int
+}
+
+type closedToken struct {
+	key key
+	ex  *Exchange
+}
+
+func newRequests() *requests {
+	return &requests{open: map[key]*open{}, done: map[key]*Exchange{}, tokens: map[key]*Exchange{}}
+}
+
+// maxSameID is how many open requests with one id are looked at.
+const maxSameID = 64
+
+// find returns the open request that a reply with this id answers. There is
+// more than one only when a peer broke the rule that ids in flight are unique;
+// then the oldest that is not cancelled counts, of the current session first.
+func (r *requests) find(k key, s *sess) *open {
+	var best *open
+	rank := func(o *open) int {
+		n := 0
+		if o.s == s {
+			n++
+		}
+		if o.ex.CancelledSeq == 0 {
+			n += 2
+		}
+		return n
+	}
+	n := 0
+	for o := r.open[k]; o != nil && n < maxSameID; o = o.older { // newest first
+		n++
+		if best == nil || rank(o) >= rank(best) {
+			best = o
+		}
+	}
+	return best
+}
+
+func (r *requests) add(o *open) (reused bool) {
+	k := o.ex.ID.key()
+	o.older = r.open[k]
+	r.open[k] = o
+	return o.older != nil
+}
+
+// answered takes o from the open ones.
+func (r *requests) answered(o *open) {
+	k := o.ex.ID.key()
+	if head := r.open[k]; head == o {
+		if o.older == nil {
+			delete(r.open, k)
+		} else {
+			r.open[k] = o.older
+		}
+	} else {
+		for ; head != nil; head = head.older {
+			if head.older == o {
+				head.older = o.older
+				break
+			}
+		}
+	}
+	o.older = nil
+	r.done[k] = o.ex
+}
+
+func (r *requests) closeToken(o *open) {
+	if o.token.kind == IDAbsent || r.tokens[o.token] != o.ex {
+		return
+	}
+	delete(r.tokens, o.token)
+	r.closed[r.next%len(r.closed)] = closedToken{o.token, o.ex}
+	r.next++
+}
+
+func (r *requests) byToken(k key) *Exchange {
+	if ex := r.tokens[k]; ex != nil {
+		return ex
+	}
+	for i := range r.closed {
+		if c := r.closed[(r.next+len(r.closed)-1-i)%len(r.closed)]; c.ex != nil && c.key == k {
+			return c.ex
+		}
+	}
+	return nil
+}
+
+// earlyReply is a reply that came before any request with its id: kept for a
+// moment, since the request's newline may still be on its way.
+type earlyReply struct {
+	from record.From
+	id   key
+	line line
+	span jsonscan.Span
+	at   int // index in a batch
+	s    *sess
+	o    *Orphan
+}
+
+const (
+	maxEarly     = 8       // replies
+	maxEarlySize = 1 << 20 // bytes of each
+)
+
+// message reads one message and returns its session.
+func (p *process) message(m *message, w where) *sess {
+	switch m.kind {
+	case kRequest:
+		return p.request(m, w)
+	case kNotification:
+		return p.notification(m, w)
+	default:
+		return p.reply(m, w)
+	}
+}
+
+// count counts a message and remarks what is odd about its form.
+func (s *sess) count(m *message, w where) {
+	s.Messages[w.from]++
+	if m.valid && w.from == record.Server && s.Connection.ReachedSeq == 0 {
+		s.Connection.ReachedSeq = w.seq
+	}
+	if !m.valid {
+		s.remark(FlagNoVersion, w.seq, w.from, "")
+	}
+	if m.dup || m.params.dup || m.result.dup {
+		s.remark(FlagDuplicateMember, w.seq, w.from, "the last one holds")
+	}
+	if m.span.Depth > MaxDepth {
+		s.remark(FlagTooDeep, w.seq, w.from, fmt.Sprintf("%d levels", m.span.Depth))
+	}
+}
+
+func (p *process) request(m *message, w where) *sess {
+	p.begins(m, w)
+	if m.method == methodInitialize && w.from == record.Client {
+		p.handshake(w)
+	}
+	s := p.cur
+	s.count(m, w)
+	ex := &Exchange{From: w.from, Seq: w.seq, Index: w.index, At: w.at, ID: m.id, Method: m.method, State: ExchangeUnanswered}
+	if m.has(fParams) {
+		ex.Params = p.value(w.line, m.at[fParams])
+	}
+	s.Requests = append(s.Requests, ex)
+	o := &open{ex: ex, s: s, off: w.off, end: w.end}
+	ex.Undelivered = p.isUndelivered(w.from, w.off, w.end)
+	r := p.asked[w.from]
+	meta, _ := m.params.object(fMeta)
+	if t := meta.token(fProgressToken); t != nil {
+		if token := parseID(t); token.Pairs() {
+			o.token = token.key()
+			r.tokens[o.token] = ex
+		}
+	}
+	if w.from == record.Client {
+		p.clientRequest(o, m, meta, w)
+	} else {
+		s.serverRequest(o, m, meta)
+	}
+	switch {
+	case m.id.Kind == IDNull:
+		o.note(FlagNullID, w.seq, w.from, "")
+	case !m.id.Pairs():
+		o.note(FlagBadID, w.seq, w.from, m.id.Raw)
+	default:
+		_, used := r.done[m.id.key()]
+		if r.add(o) {
+			o.note(FlagIDReuse, w.seq, w.from, "the request with this id is still open")
+		} else if used && s.Connection.Initialize != nil && r.done[m.id.key()].Seq >= s.FirstSeq && m.method != methodInitialize {
+			o.note(FlagIDReuse, w.seq, w.from, "the id was used before in this session")
+		}
+	}
+	if w.since < w.last && len(p.early) > 0 && m.id.Pairs() {
+		p.answeredEarly(o, w)
+	}
+	return s
+}
+
+// answeredEarly pairs a request with a reply that came between its first and its last byte.
+func (p *process) answeredEarly(o *open, w where) {
+	for i, e := range p.early {
+		if e.from == w.from || e.id != o.ex.ID.key() || e.line.seq < w.since {
+			continue
+		}
+		p.early = slices.Delete(p.early, i, i+1)
+		// Both stand near the end: few replies are kept.
+		for k := len(e.s.Orphans) - 1; k >= 0; k-- {
+			if e.s.Orphans[k] == e.o {
+				e.s.Orphans = slices.Delete(e.s.Orphans, k, k+1)
+				break
+			}
+		}
+		for k := len(e.s.orphans) - 1; k >= 0; k-- {
+			if e.s.orphans[k] == e.line.seq {
+				e.s.orphans = slices.Delete(e.s.orphans, k, k+1)
+				break
+			}
+		}
+		e.s.unremark(FlagOrphan, e.line.seq)
+		var m message
+		if _, err := m.peek(e.line.data, e.span.Start); err == nil {
+			o.note(FlagEarly, e.line.seq, e.from, "the answer came before the request's last byte was read")
+			p.answer(o, &m, where{&e.line, e.at})
+		}
+		return
+	}
+}
+
+func (p *process) reply(m *message, w where) *sess {
+	r := p.asked[other(w.from)]
+	if m.id.Pairs() {
+		if o := r.find(m.id.key(), p.cur); o != nil {
+			o.s.count(m, w)
+			p.answer(o, m, w)
+			return o.s
+		}
+	}
+	p.begins(m, w)
+	s := p.cur
+	s.count(m, w)
+	orphan := &Orphan{From: w.from, Seq: w.seq, Index: w.index, ID: m.id}
+	s.Orphans = append(s.Orphans, orphan)
+	first := r.done[m.id.key()]
+	switch {
+	case m.id.Kind == IDNull:
+		orphan.Hint = oneInFlight(r)
+		s.remark(FlagNullID, w.seq, w.from, "a reply that names no request")
+	case m.id.Kind == IDAbsent:
+		orphan.Hint = oneInFlight(r)
+		s.remark(FlagNoID, w.seq, w.from, "a reply that names no request")
+	case m.id.Kind == IDOther:
+		s.remark(FlagBadID, w.seq, w.from, m.id.Raw)
+	case first != nil:
+		orphan.Duplicate, orphan.RequestOf = true, first.Seq
+		orphan.Hint = r.hint(m.id)
+		s.remark(FlagDuplicate, w.seq, w.from, fmt.Sprintf("request %d (id %s) had been answered by %d", first.Seq, first.ID.Raw, first.AnswerSeq))
+	default:
+		orphan.Hint = r.hint(m.id)
+		s.remark(FlagOrphan, w.seq, w.from, "id "+m.id.Raw)
+		p.keepEarly(m, w, s, orphan)
+	}
+	if w.from == record.Server && p.gapSeq == 0 && !s.Connection.BeganMidway && !(first != nil && first.Method == methodCall) {
+		// With a gap before it, or a beginning that nobody saw, the request may
+		// just not be on record. A second answer to a call is that call's; one
+		// to initialize, say, is how servers look that answer every id with 0.
+		s.orphans = append(s.orphans, w.seq)
+	}
+	return s
+}
+
+func (p *process) keepEarly(m *message, w where, s *sess, orphan *Orphan) {
+	if len(w.data) > maxEarlySize {
+		return
+	}
+	if len(p.early) == maxEarly {
+		p.early = slices.Delete(p.early, 0, 1)
+	}
+	l := *w.line
+	l.data = bytes.Clone(l.data)
+	p.early = append(p.early, earlyReply{from: w.from, id: m.id.key(), line: l, span: m.span, at: w.index, s: s, o: orphan})
+}
+
+// maxHints is how many open requests are looked at for a hint.
+const maxHints = 256
+
+// hint says which open request a reply may have been meant for.
+func (r *requests) hint(id ID) string {
+	if !id.Pairs() || len(r.open) > maxHints {
+		return ""
+	}
+	var best *Exchange
+	how := ""
+	for _, o := range r.open {
+		// The lowest seq: no map order in what we say.
+		if h := rewritten(o.ex.ID, id); h != "" && (best == nil || o.ex.Seq < best.Seq) {
+			best, how = o.ex, h
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return fmt.Sprintf("id-rewritten? request %d has id %s: %s", best.Seq, best.ID.Raw, how)
+}
+
+func oneInFlight(r *requests) string {
+	if len(r.open) == 1 {
+		for _, o := range r.open {
+			if o.older == nil {
+				return fmt.Sprintf("request %d was the only one open", o.ex.Seq)
+			}
+		}
+	}
+	return ""
+}
+
+// answer gives the open request its answer: the first one counts.
+func (p *process) answer(o *open, m *message, w where) {
+	r := p.asked[o.ex.From]
+	r.answered(o)
+	ex, s := o.ex, o.s
+	s.touch(w.last, w.at)
+	ex.AnswerSeq, ex.AnswerIndex, ex.AnswerAt, ex.AnswerID = w.seq, w.index, w.at, m.id
+	if m.id.Raw == ex.ID.Raw {
+		ex.AnswerID = ex.ID
+	} else {
+		o.note(FlagIDSpelling, w.seq, w.from, fmt.Sprintf("request %s, answer %s", ex.ID.Raw, m.id.Raw))
+	}
+	if ex.CancelledSeq != 0 {
+		ex.Late = true
+		o.note(FlagLate, w.seq, w.from, "")
+	}
+	state := p.outcome(o, m, w)
+	ex.State = state
+	if ex.From == record.Client {
+		if ex.Method != methodPing {
+			p.answered = max(p.answered, ex.Seq)
+		}
+		p.clientAnswered(o, m, w, state)
+	} else {
+		s.serverAnswered(o, w.at)
+	}
+	if o.call == nil || o.call.Task == nil || ex.Method != methodCall {
+		r.closeToken(o) // with a task the token stays valid until the task ends
+	}
+}
+
+// outcome reads result or error.
+func (p *process) outcome(o *open, m *message, w where) ExchangeState {
+	ex := o.ex
+	result, failed := m.outcome(fResult), m.outcome(fError)
+	if result {
+		ex.Result = p.value(w.line, m.at[fResult])
+	}
+	if failed {
+		in, ok := m.object.object(fError)
+		ex.Error = &RPCError{RawCode: clip(string(in.token(fCode)), 100)}
+		if code, fits := jsonscan.Int(in.token(fCode)); fits {
+			ex.Error.Code, ex.Error.RawCode = code, ""
+		}
+		if text, isText := in.text(fMessage); isText {
+			ex.Error.Message = clip(text, maxText)
+		}
+		if !ok {
+			ex.Error.Message = clip(string(m.token(fError)), maxText)
+			o.note(FlagBadError, w.seq, w.from, "the error is no object")
+			return ExchangeMalformed
+		}
+		if !in.has(fCode) || ex.Error.RawCode != "" {
+			o.note(FlagBadError, w.seq, w.from, "the error has no integer code")
+		}
+	}
+	switch {
+	case result && failed:
+		o.note(FlagResultAndError, w.seq, w.from, "")
+		return ExchangeMalformed
+	case failed:
+		return ExchangeError
+	case !result:
+		o.note(FlagNoOutcome, w.seq, w.from, "")
+		return ExchangeMalformed
+	case !m.is(fResult, '{'):
+		o.note(FlagBadResult, w.seq, w.from, "the result is no object")
+		return ExchangeMalformed
+	}
+	return ExchangeResult
+}
+
+// maxText is how many bytes of a peer's prose are kept: messages, reasons, error texts.
+const maxText = 2 << 10
+
+// clip cuts a text at a rune's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}

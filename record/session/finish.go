@@ -1,0 +1,228 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session/catalog"
+)
+
+// finish ends the process: by the recording's end, or by another process's start.
+func (p *process) finish(last bool) {
+	for _, from := range []record.From{record.Client, record.Server} {
+		if part := p.lines[from]; part != nil && part.open {
+			p.cut(part, "the recording ends inside the line")
+		}
+	}
+	res := &p.d.res
+	// A tear, or a recording that is still being written, leaves open what the
+	// server would have said, unless its end is on record.
+	p.openEnd = last && (res.Torn || res.State == record.Live) && p.exitSeq == 0 && !p.stdoutEOF
+	if s := p.cur; !s.superseded {
+		s.End.First, s.End.FirstSeq = p.first, p.firstSeq
+		s.Connection.StderrTail = p.stderrText()
+	}
+	p.cur.End.ExitSeq, p.cur.End.Exit, p.cur.End.PassedOn = p.exitSeq, p.exit, p.passedOn()
+	p.cur.Torn = last && res.Torn
+	for _, s := range p.sessions {
+		s.finish()
+	}
+	p.asked, p.lines, p.early = nil, nil, nil
+}
+
+func (s *sess) finish() {
+	p := s.p
+	c := &s.Connection
+	c.Launcher = IsLauncher(p.command)
+	if c.ReachedSeq == 0 && s == p.cur && p.exit != nil && !c.Launcher && !p.passedOn() {
+		if code := p.exit.Code; code == nil || *code != 126 && *code != 127 {
+			c.ReachedSeq = p.exitSeq
+		}
+	}
+	if p.midway && s == p.sessions[0] {
+		s.midway(s.FirstSeq)
+	}
+	s.eraOf()
+	s.finishLists()
+	pending := 0
+	for _, c := range s.calls {
+		if s.finishCall(c) {
+			pending++
+		}
+	}
+	s.capture(pending)
+	// Only the session itself is kept.
+	s.calls, s.open, s.rounds, s.byUse, s.tasks, s.status, s.orphans, s.pages = nil, nil, nil, nil, nil, nil, nil, nil
+}
+
+// finishCall decides what no answer has decided, and tells whether the call was
+// pending at the session's last record: nothing says how it ended.
+func (s *sess) finishCall(c *call) (pending bool) {
+	last := len(c.Attempts) - 1
+	switch {
+	case c.decided < 0, c.State == CallInputRequired && c.decided < last:
+		// No answer at all, or an input round was resumed and that got none.
+		c.State = s.p.unanswered(c)
+		if !c.Late {
+			c.AnswerSeq, c.AnswerAt, c.Result, c.Error = 0, 0, Value{}, nil
+		}
+	case c.State == CallTaskHandle:
+		c.State = c.taskState()
+	}
+	if c.State == CallCancelled || c.State == CallClientTimeout {
+		c.CancelledSeq, c.CancelledAt = c.Attempts[last].CancelledSeq, c.Attempts[last].CancelledAt
+		if c.CancelledSeq == 0 && c.Task != nil {
+			c.CancelledSeq, c.CancelledAt = c.taskEnd, c.taskEndAt
+		}
+	}
+	if c.waiting > 0 { // nothing ended its wait
+		c.WaitedNs += max(0, s.LastAt-c.waitFrom)
+		c.waiting = 0
+	}
+	switch c.State {
+	case CallPending, CallTaskHandle, CallClientGone:
+		return true
+	}
+	return false
+}
+
+// finishLists tells the catalog what became of pages that were not answered.
+func (s *sess) finishLists() {
+	p := s.p
+	for ex, page := range s.pages {
+		switch {
+		case ex.CancelledSeq != 0:
+			s.lists.Unanswered(page, false, "the client cancelled it")
+		case ex.Undelivered:
+			s.lists.Unanswered(page, false, "the request never reached the server")
+		case p.gapSeq > ex.Seq:
+			s.lists.Unanswered(page, false, "a gap lies inside")
+		case p.openEnd:
+			s.lists.Unanswered(page, false, "the recording ends before the answer")
+		case p.first == record.ByServer && !s.superseded:
+			s.lists.Unanswered(page, true, "the server ended without an answer")
+		case p.answered > ex.Seq:
+			s.lists.Unanswered(page, true, "the server answered later requests and not this one")
+		default:
+			s.lists.Unanswered(page, false, "the host left before the answer")
+		}
+	}
+	s.Lists = s.lists.Lists()
+}
+
+// capture says how completely each wire channel was captured (grading.md 0.1).
+func (s *sess) capture(pending int) {
+	c := &s.Capture
+	base := Complete
+	partly := func(format string, args ...any) {
+		base = Partial
+		c.Why = append(c.Why, fmt.Sprintf(format, args...))
+	}
+	if s.Connection.BeganMidway {
+		partly("the recording begins inside the session")
+	}
+	for i, g := range s.wireGaps {
+		if i == 8 {
+			partly("and %d more gaps", len(s.wireGaps)-i)
+			break
+		}
+		partly("records %d to %d were not kept: %s", g.FirstSeq, g.LastSeq, g.Why)
+	}
+	if s.Torn {
+		partly("the recording is torn")
+	}
+	if s == s.p.cur && s.p.openEnd && !s.Torn {
+		partly("the recording is still being written")
+	}
+	if s.unread {
+		partly("a line was too long to be read")
+	}
+	c.ToolCalls, c.ToolErrors, c.ToolResults, c.ToolCallTimings = base, base, base, base
+	if pending > 0 {
+		c.Why = append(c.Why, fmt.Sprintf("calls that were pending at the session's last record: %d", pending))
+		c.ToolErrors, c.ToolResults, c.ToolCallTimings = Partial, Partial, Partial
+	}
+	c.ToolDeclarations, c.ToolInventory = s.declarations(), s.inventory()
+	if c.ToolDeclarations == Absent {
+		c.Why = append(c.Why, "no tools/list on the wire")
+	} else if l := s.declared(); l.State != catalog.Complete {
+		c.Why = append(c.Why, fmt.Sprintf("the tool list is %s: %s", l.State, l.Why))
+	}
+}
+
+// declared is the list that stands for what the server declares: of several
+// complete ones the last before the first call, else the last (grading.md 0.1).
+func (s *sess) declared() *catalog.List {
+	if len(s.Lists) == 0 {
+		return nil
+	}
+	var before, whole *catalog.List
+	for _, l := range s.Lists {
+		if l.State != catalog.Complete {
+			continue
+		}
+		whole = l
+		if len(s.Calls) > 0 && l.Pages[0].RequestSeq < s.Calls[0].Seq {
+			before = l
+		}
+	}
+	switch {
+	case before != nil:
+		return before
+	case whole != nil:
+		return whole
+	}
+	return s.Lists[len(s.Lists)-1]
+}
+
+func (s *sess) declarations() CaptureState {
+	l := s.declared()
+	switch {
+	case l == nil:
+		return Absent
+	case l.State != catalog.Complete:
+		return Partial
+	}
+	// A gap between the list and the first call may have swallowed another list.
+	end := s.LastSeq
+	if len(s.Calls) > 0 {
+		end = s.Calls[0].Seq
+	}
+	for _, g := range s.wireGaps {
+		if g.LastSeq > l.Pages[0].RequestSeq && g.FirstSeq < end {
+			return Partial
+		}
+	}
+	return Complete
+}
+
+// inventory is complete when every call knows a whole list that held for it.
+func (s *sess) inventory() CaptureState {
+	if len(s.Lists) == 0 {
+		return Absent
+	}
+	if len(s.Calls) == 0 {
+		return s.declarations()
+	}
+	if len(s.wireGaps) > maxUnsent {
+		return Partial // it is, somewhere; and nobody counts that long
+	}
+	for _, c := range s.Calls {
+		if c.Catalog == nil || c.Catalog.State != catalog.Complete {
+			return Partial
+		}
+		for _, g := range s.wireGaps {
+			if g.LastSeq > c.Catalog.Pages[0].RequestSeq && g.FirstSeq < c.Seq {
+				return Partial
+			}
+		}
+	}
+	return Complete
+}
+
+// DeclaredCatalog is the list that stands for what the server declares: of
+// several complete ones the last before the first call, else the last complete
+// one, else the last (grading.md 0.1, toolDeclarations). nil: none on the wire.
+func (s *Session) DeclaredCatalog() *catalog.List {
+	return (&sess{Session: s}).declared()
+}

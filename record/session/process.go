@@ -1,0 +1,243 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session/catalog"
+)
+
+// stderrTail is how many bytes of stderr a session keeps.
+const stderrTail = 2 << 10
+
+// process is the channel of a stdio recording: one server process, in which ids
+// are unique by direction. It holds one session, or several when the host shook
+// hands more than once.
+type process struct {
+	d        *Decoder
+	pid      int
+	command  []string
+	started  bool // a start record was seen
+	midway   bool // the recording begins inside the process's life
+	opening  bool // no client message, and no reply, has been seen yet
+	sessions []*sess
+	cur      *sess
+
+	lines map[record.From]*partial // lines whose parts are being put together
+	seen  map[record.From]bool     // directions that have had a line
+	// asked has the requests of each side, open and done.
+	asked map[record.From]*requests
+	early []earlyReply
+
+	gapSeq      int64 // the last seq that a gap on the wire reaches; 0: none
+	firstGap    int64 // where the first one stands
+	tail        []byte
+	answered    int64 // the latest request (seq) of the client that was answered, pings left out
+	exitSeq     int64
+	exit        *record.Exit
+	signals     []string // that were passed on to the process
+	stdoutEOF   bool
+	openEnd     bool   // the recording ends while the server could still have answered
+	first       string // who ended it
+	firstSeq    int64
+	firstSignal bool        // first rests on a signal that the process may survive
+	unsent      []lostRange // what never reached the other side
+}
+
+// lostRange is what did not reach the other side of one direction.
+type lostRange struct {
+	from     record.From
+	off, end int64 // end 0: everything from off on
+}
+
+func (l lostRange) hits(from record.From, start, end int64) bool {
+	return l.from == from && end > l.off && (l.end == 0 || start < l.end)
+}
+
+// sess is a session that is being made.
+type sess struct {
+	*Session
+	p       *process
+	lists   *catalog.Builder
+	pages   map[*Exchange]*catalog.Request
+	byUse   map[string]*call // by the host's tool-use id
+	rounds  []*call          // that wait for the client to resume them
+	calls   []*call          // all, in order
+	open    []*call          // without a final answer
+	tasks   map[string]*call
+	status  map[string]taskStatus // of tasks that no call is known for yet
+	orphans []int64               // seqs of replies of the server's that belong to no request
+
+	modern     bool // a request carried its version
+	modernOK   bool // and one other than a probe succeeded
+	legacyOK   bool // initialize succeeded
+	wireGaps   []record.Gap
+	superseded bool // another initialize came in the same process
+	unread     bool // a line was too long to be read
+}
+
+func newProcess(d *Decoder, rec *record.Record) *process {
+	p := &process{d: d, command: d.hdr.Command, opening: true,
+		lines: map[record.From]*partial{}, seen: map[record.From]bool{},
+		asked: map[record.From]*requests{record.Client: newRequests(), record.Server: newRequests()}}
+	p.midway = d.first && (rec.Seq > 1 || d.hdr.Segment > 0 || d.hdr.FirstSeq > 1)
+	p.newSession(rec.Seq, rec.At)
+	return p
+}
+
+func (p *process) newSession(seq, at int64) *sess {
+	s := &sess{p: p, lists: catalog.NewBuilder(), pages: map[*Exchange]*catalog.Request{}, byUse: map[string]*call{},
+		tasks: map[string]*call{}, status: map[string]taskStatus{},
+		Session: &Session{Transport: "stdio", FirstSeq: seq, FirstAt: at, LastSeq: seq, LastAt: at,
+			Messages: map[record.From]int{}, Lines: map[record.From]int{}, Blank: map[record.From]int{}, Nonmessage: map[record.From]int{}}}
+	p.sessions = append(p.sessions, s)
+	p.d.res.Sessions = append(p.d.res.Sessions, s.Session)
+	p.cur = s
+	return s
+}
+
+// touch widens the session to a record.
+func (s *sess) touch(seq, at int64) {
+	if seq > s.LastSeq {
+		s.LastSeq, s.LastAt = seq, max(at, s.LastAt)
+	}
+}
+
+// busy tells whether the process has had any traffic or end.
+func (p *process) busy() bool { return len(p.seen) > 0 || p.exitSeq != 0 || p.firstSeq != 0 }
+
+// frame takes a frame record: a line, or a part of one.
+func (p *process) frame(rec *record.Record) {
+	if rec.From == record.Stderr {
+		p.stderr(rec)
+		return
+	}
+	if l := p.join(rec); l != nil {
+		p.line(l)
+	}
+}
+
+func (p *process) stderr(rec *record.Record) {
+	s := p.cur
+	s.touch(rec.Seq, rec.At)
+	if !rec.More {
+		s.Lines[record.Stderr]++
+		if len(bytes.TrimSpace(rec.Data)) == 0 && !rec.Cont {
+			s.Blank[record.Stderr]++
+		}
+	}
+	p.seen[record.Stderr] = true
+	for _, b := range [][]byte{rec.Data, rec.EOL} {
+		if len(b) > stderrTail {
+			b = b[len(b)-stderrTail:]
+		}
+		p.tail = append(p.tail, b...)
+	}
+	if len(p.tail) > 2*stderrTail { // moved seldom, so a flood costs little
+		p.tail = append(p.tail[:0], p.tail[len(p.tail)-stderrTail:]...)
+	}
+}
+
+// close takes a close record: who ended what first decides what an unanswered call means.
+func (p *process) close(rec *record.Record) {
+	c := rec.Close
+	p.cur.touch(rec.Seq, rec.At)
+	if c.What == record.Signal && c.To != "" {
+		p.signals = append(p.signals, c.Signal)
+	}
+	if c.Who == record.ByServer && c.What == record.Stdout {
+		p.stdoutEOF = true
+	}
+	if p.first != "" || c.What == record.StderrPipe { // servers close their stderr and live on
+		return
+	}
+	switch c.Who {
+	case record.ByClient, record.ByProxy, record.ByServer:
+		p.first, p.firstSeq, p.firstSignal = c.Who, rec.Seq, c.What == record.Signal
+	}
+}
+
+func (p *process) exited(rec *record.Record) {
+	p.cur.touch(rec.Seq, rec.At)
+	p.exitSeq, p.exit = rec.Seq, rec.Exit
+	if p.first == "" {
+		p.first, p.firstSeq = record.ByServer, rec.Seq
+	}
+}
+
+// signalNumbers are those that hosts send; a shell, or a handler in node or
+// Python, turns death by one into 128 + its number.
+var signalNumbers = map[string]int{"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15}
+
+// passedOn tells whether the process died of a signal that was not its own.
+func (p *process) passedOn() bool {
+	if p.exit == nil {
+		return false
+	}
+	for _, sig := range p.signals {
+		if p.exit.Signal != "" && p.exit.Signal == sig {
+			return true
+		}
+		if n := signalNumbers[sig]; n != 0 && p.exit.Code != nil && *p.exit.Code == 128+n {
+			return true
+		}
+	}
+	return false
+}
+
+// lost takes a gap.
+func (p *process) lost(g record.Gap, seq int64) {
+	s := p.cur
+	s.Gaps = append(s.Gaps, g)
+	for from, part := range p.lines {
+		if _, hit := g.Streams[from]; part.open && (hit || len(g.Streams) == 0) {
+			p.cut(part, "a gap lies inside the line")
+		}
+	}
+	if _, only := g.Streams[record.Stderr]; only && len(g.Streams) == 1 {
+		return // lost log lines touch no message
+	}
+	if p.firstGap == 0 {
+		p.firstGap = g.FirstSeq
+	}
+	p.gapSeq = max(p.gapSeq, g.LastSeq, seq)
+	s.wireGaps = append(s.wireGaps, g)
+	s.lists.Gap()
+}
+
+// maxUnsent bounds how many undelivered records are held against requests: a
+// recorder writes one or two.
+const maxUnsent = 64
+
+// undelivered takes an undelivered record.
+func (p *process) undelivered(rec *record.Record) {
+	p.cur.touch(rec.Seq, rec.At)
+	l := lostRange{from: rec.From, off: rec.Off}
+	why := ""
+	if rec.Lost != nil {
+		why = rec.Lost.Error
+		if rec.Lost.Bytes > 0 {
+			l.end = rec.Off + rec.Lost.Bytes
+		}
+	}
+	p.cur.remark(FlagUndelivered, rec.Seq, rec.From, fmt.Sprintf("bytes from %d on never reached the other side: %s", rec.Off, why))
+	r := p.asked[rec.From]
+	if r == nil || len(p.unsent) == maxUnsent {
+		return
+	}
+	p.unsent = append(p.unsent, l)
+	for _, o := range r.open {
+		for ; o != nil; o = o.older {
+			if l.hits(rec.From, o.off, o.end) {
+				o.ex.Undelivered = true
+			}
+		}
+	}
+}
+
+// isUndelivered tells whether bytes that are read now are known not to have arrived.
+func (p *process) isUndelivered(from record.From, start, end int64) bool {
+	return slices.ContainsFunc(p.unsent, func(l lostRange) bool { return l.hits(from, start, end) })
+}
