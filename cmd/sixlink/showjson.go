@@ -28,8 +28,7 @@ type shownRecording struct {
 	State   record.State      `json:"state"`
 	Torn    bool              `json:"torn"`
 	Damage  string            `json:"damage,omitzero"`
-	Gaps    int64             `json:"gaps"`
-	Lost    []shownGap        `json:"lost"` // what each gap stands for
+	Gaps    []shownGap        `json:"gaps"`
 	Records int64             `json:"records"`
 	Unknown map[string]int    `json:"unknownKinds,omitzero"`
 	Segs    int               `json:"segments"`
@@ -157,7 +156,7 @@ func showJSON(w io.Writer, l *loaded) error {
 
 func recordingJSON(l *loaded) shownRecording {
 	h := l.header
-	r := shownRecording{ID: h.ID, Format: h.Format, State: l.end.State, Torn: l.end.Torn, Gaps: l.end.Gaps,
+	r := shownRecording{ID: h.ID, Format: h.Format, State: l.end.State, Torn: l.end.Torn, Gaps: []shownGap{},
 		Records: l.end.Records, Segs: l.end.Segments, Start: h.Start, SpanMs: ms(l.spanNs), Level: h.Level,
 		Labels: h.Labels, Command: l.command, By: h.Recorder, From: h.DerivedFrom}
 	if l.end.Damage != nil {
@@ -174,7 +173,7 @@ func recordingJSON(l *loaded) shownRecording {
 		for _, st := range g.Gap.Streams {
 			s.Bytes += st.Bytes
 		}
-		r.Lost = append(r.Lost, s)
+		r.Gaps = append(r.Gaps, s)
 	}
 	return r
 }

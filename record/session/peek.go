@@ -186,10 +186,13 @@ func (o *object) is(f field, c byte) bool {
 	return len(t) > 0 && t[0] == c
 }
 
+// none is an object without members; nobody writes to it.
+var none object
+
 // object reads the member as an object; ok is false when it is none.
 func (o *object) object(f field) (in *object, ok bool) {
 	if !o.is(f, '{') {
-		return &object{}, false
+		return &none, false
 	}
 	in = new(object)
 	_, err := in.scan(o.data, o.at[f].Start, nil)

@@ -74,7 +74,7 @@ type Session struct {
 	// Lines counts stdio lines per direction, Blank and Nonmessage those that
 	// are empty (white space only) and those that are no message.
 	Lines, Blank, Nonmessage map[record.From]int
-	// Exchanges counts requests by method; Requests lists them.
+	// Requests lists the requests of both sides, in order.
 	Requests []*Exchange
 	// Orphans are replies that belong to no request, duplicates included.
 	Orphans []*Orphan
