@@ -2,14 +2,14 @@ package record
 
 import "bytes"
 
-// entry is what the relay offered, in the order of the queue: everything that
-// the recorder writes is decided here, under the queue's lock, so that turning
-// entries into lines is the same work at any time (FORMAT.md 7 stores entries
-// as they are).
+// entry is what the relay offered, in the order of the queue: which records it
+// makes is decided here, under the queue's lock, so that the order of the queue
+// is the order of seq.
 type entry struct {
 	typ      entryType
 	from     From
 	headless bool  // data: its first byte goes on with a line whose beginning was lost
+	again    bool  // data: more of the read that the entry before is from
 	cut      bool  // data: after its last LF the line is cut (its part is complete)
 	whole    bool  // cut: nothing may wait for what follows, since that is lost
 	after    int64 // data: the last seq taken before this entry
@@ -29,13 +29,75 @@ const (
 	entryEvent
 )
 
-// framer makes the frames of one direction out of its entries.
+// block is whole frames of one direction that follow each other: what one read
+// completed. It is split into frames now, or stored as it is and split when it
+// is read (FORMAT.md 7).
+type block struct {
+	from From
+	seq  int64 // of its first frame; each line end takes one, and so does what stands behind the last
+	at   int64
+	off  int64
+	// Of its first frame: whether it continues a line, how many bytes of that
+	// line were in parts before, and when it began if not in this read.
+	cont     bool
+	headless bool
+	length   int64
+	since    *Since
+	// Of its last frame: more says that it ends in a part of a line. A last
+	// frame without a line end and without more is an unterminated tail.
+	more bool
+	last bool // there is a frame behind the last line end, perhaps an empty one
+	data []byte
+	// masked counts offsets from the block's first byte.
+	masked []Mask
+}
+
+// frames gives the block's frames one by one. f and what is in it are only valid
+// during the call.
+func (b *block) frames(give func(*frame)) {
+	p, off, seq := b.data, b.off, b.seq
+	masked := b.masked
+	fr := frame{at: b.at, from: b.from, cont: b.cont, headless: b.headless, since: b.since, total: b.length}
+	for {
+		i := indexLF(p)
+		if i < 0 && !b.last {
+			return
+		}
+		fr.data = p
+		if i >= 0 {
+			fr.data = p[:i+1]
+		} else {
+			fr.more = b.more
+		}
+		fr.seq, fr.off = seq, off
+		fr.total += int64(len(fr.data))
+		n := 0
+		for n < len(masked) && masked[n].Off < off-b.off+int64(len(fr.data)) {
+			n++
+		}
+		if fr.masked = masked[:n:n]; n > 0 && off > b.off {
+			fr.masked = append([]Mask(nil), fr.masked...)
+			for j := range fr.masked {
+				fr.masked[j].Off -= off - b.off
+			}
+		}
+		masked = masked[n:]
+		give(&fr)
+		if i < 0 {
+			return
+		}
+		p, off, seq = p[i+1:], off+int64(i+1), seq+1
+		fr.cont, fr.headless, fr.since, fr.total = false, false, nil, 0
+	}
+}
+
+// framer makes the blocks of one direction out of its entries.
 type framer struct {
 	from     From
 	buf      []byte // bytes of the open line that are not in a frame yet
 	off      int64  // of buf's first byte
 	open     bool   // a line is open (buf may be empty after a cut)
-	reads    int    // entries that the open part came in
+	reads    int    // reads that the open part came in
 	since    Since
 	cont     bool
 	headless bool
@@ -45,12 +107,12 @@ type framer struct {
 	held func([]byte) int
 }
 
-// add turns one entry of the framer's direction into frames. emit must not keep
-// the frame or its data.
-func (f *framer) add(e *entry, emit func(*frame)) {
+// add turns one entry of the framer's direction into blocks. give must not keep
+// the block or its data.
+func (f *framer) add(e *entry, give func(*block)) {
 	seq := e.after
 	if e.typ == entryData {
-		f.data(e, &seq, emit)
+		seq += f.data(e, give)
 		if !e.cut {
 			return
 		}
@@ -59,84 +121,77 @@ func (f *framer) add(e *entry, emit func(*frame)) {
 		return // nothing is open
 	}
 	seq++
-	fr := frame{seq: seq, at: e.at, more: e.typ != entryEnd}
+	b := f.block(seq, e.at)
+	b.last, b.more = true, e.typ != entryEnd
 	keep := 0
-	if fr.more && !e.whole && f.held != nil {
+	if b.more && !e.whole && f.held != nil {
 		keep = f.held(f.buf)
 	}
-	fr.data = f.buf[:len(f.buf)-keep]
-	f.emit(&fr, emit)
+	b.data = f.buf[:len(f.buf)-keep]
+	n := int64(len(b.data))
+	give(&b)
+	f.headless = false
 	rest := copy(f.buf, f.buf[len(f.buf)-keep:])
 	f.reset(f.buf[:rest])
-	f.off += int64(len(fr.data))
-	if fr.more {
-		f.length += int64(len(fr.data))
-		f.cont, f.open = true, true
-		f.since, f.reads = Since{After: seq, At: e.at}, 0
-		if rest > 0 {
-			f.reads = 1
-		}
-	} else {
+	f.off += n
+	if !b.more {
 		f.open, f.cont, f.length = false, false, 0
-	}
-}
-
-func (f *framer) data(e *entry, seq *int64, emit func(*frame)) {
-	p, off := e.data, e.off
-	if e.headless {
-		// What was open before the gap was cut off when the gap began.
-		f.reset(f.buf[:0])
-		f.open, f.headless, f.cont, f.length = true, true, false, 0
-		f.off, f.reads, f.since = off, 0, Since{After: e.after, At: e.at}
-	}
-	for {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			break
-		}
-		*seq++
-		fr := frame{seq: *seq, at: e.at}
-		if len(f.buf) == 0 {
-			if !f.open {
-				f.off, f.reads = off, 0
-			}
-			fr.data = p[:i+1]
-		} else {
-			f.buf = append(f.buf, p[:i+1]...)
-			fr.data = f.buf
-		}
-		f.reads++
-		f.emit(&fr, emit)
-		f.reset(f.buf[:0])
-		f.open, f.cont, f.length = false, false, 0
-		p, off = p[i+1:], off+int64(i+1)
-	}
-	if len(p) == 0 {
 		return
 	}
-	if !f.open {
-		f.open, f.off, f.reads = true, off, 0
-		f.since = Since{After: *seq, At: e.at}
+	f.length += n
+	f.cont, f.open = true, true
+	f.since, f.reads = Since{After: seq, At: e.at}, 0
+	if rest > 0 {
+		f.reads = 1
 	}
-	if len(f.buf) == 0 && f.reads == 0 {
-		f.since = Since{After: *seq, At: e.at}
+}
+
+// data adds bytes, gives the lines that they complete, and returns how many.
+func (f *framer) data(e *entry, give func(*block)) (lines int64) {
+	p := e.data
+	if e.headless {
+		// What was open before the gap was cut off when the gap began.
+		f.lost()
+		f.open, f.headless, f.off = true, true, e.off
+	}
+	if !f.open {
+		f.open, f.off, f.reads = true, e.off, 0
+	}
+	if f.reads == 0 {
+		f.since = Since{After: e.after, At: e.at}
+	}
+	if f.reads == 0 || !e.again {
+		f.reads++
+	}
+	if i := lastLF(p); i >= 0 {
+		lines = countLF(p[:i+1])
+		b := f.block(e.after+1, e.at)
+		b.data = p[:i+1]
+		if len(f.buf) > 0 {
+			f.buf = append(f.buf, b.data...)
+			b.data = f.buf
+		}
+		give(&b)
+		f.lost()
+		p = p[i+1:]
+		f.off = e.off + int64(i+1)
+		f.open, f.reads = len(p) > 0, 1
+		f.since = Since{After: e.after + lines, At: e.at}
 	}
 	f.buf = append(f.buf, p...)
-	f.reads++
+	return lines
 }
 
-func (f *framer) emit(fr *frame, emit func(*frame)) {
-	fr.from, fr.off, fr.cont, fr.headless = f.from, f.off, f.cont, f.headless
-	fr.total = f.length + int64(len(fr.data))
+func (f *framer) block(seq, at int64) block {
+	b := block{from: f.from, seq: seq, at: at, off: f.off, cont: f.cont, headless: f.headless, length: f.length}
 	if f.reads > 1 {
 		since := f.since
-		fr.since = &since
+		b.since = &since
 	}
-	emit(fr)
-	f.headless = false
+	return b
 }
 
-// lost ends what a gap swallowed the end of.
+// lost ends the open line: it is complete, or a gap swallowed its end.
 func (f *framer) lost() {
 	f.reset(f.buf[:0])
 	f.open, f.cont, f.headless, f.length = false, false, false, 0
@@ -149,3 +204,7 @@ func (f *framer) reset(buf []byte) {
 	}
 	f.buf = buf
 }
+
+func indexLF(p []byte) int   { return bytes.IndexByte(p, '\n') }
+func lastLF(p []byte) int    { return bytes.LastIndexByte(p, '\n') }
+func countLF(p []byte) int64 { return int64(bytes.Count(p, newline)) }

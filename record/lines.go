@@ -25,6 +25,7 @@ type lineReader struct {
 	frame  int64 // its offset
 	off    int64 // of buf[0] in the unpacked frame
 	buf    []byte
+	run    item   // read and not given out
 	left   *int64 // unpacked bytes that are still allowed, over all files
 	max    int    // bytes that the next line may have: the header's limit at first
 	end    error  // how the file ended, once it did
@@ -55,30 +56,43 @@ const plainHead = `{"kind":"header"`
 
 func (l *lineReader) close() { l.dec.Close() }
 
-// next returns the next line without its LF. io.EOF: the file ends between
-// lines. Any other error is where and why it cannot be read on; bytes of a line
-// that has no end yet are never returned.
-func (l *lineReader) next() ([]byte, Ref, error) {
+// item is a line, or a chunk run with all of its lines.
+type item struct {
+	line []byte // without its LF
+	ref  Ref
+	run  *runReader
+	crc  uint32 // of the run
+	size int    // of the run, in bytes
+}
+
+// next returns the next line or run. io.EOF: the file ends between them. Any
+// other error is where and why it cannot be read on; bytes of a line that has no
+// end yet are never returned.
+func (l *lineReader) next() (item, error) {
 	scanned := 0
 	for {
+		if l.run.run != nil {
+			it := l.run
+			l.run = item{}
+			return it, nil
+		}
 		if i := bytes.IndexByte(l.buf[scanned:], '\n'); i >= 0 {
 			i += scanned
 			if i > l.max {
-				return nil, Ref{}, l.tooLong()
+				return item{}, l.tooLong()
 			}
-			line := l.buf[:i:i]
-			ref := Ref{File: l.file, Frame: l.frame, Off: l.off, Len: int32(i)}
+			it := item{line: l.buf[:i:i], ref: Ref{File: l.file, Frame: l.frame, Off: l.off, Len: int32(i)}}
 			l.buf = l.buf[i+1:]
 			l.off += int64(i + 1)
 			l.max = maxLine
-			return line, ref, nil
+			return it, nil
 		}
 		scanned = len(l.buf)
 		if scanned > l.max {
-			return nil, Ref{}, l.tooLong()
+			return item{}, l.tooLong()
 		}
 		if l.end != nil {
-			return nil, Ref{}, l.end
+			return item{}, l.end
 		}
 		l.fill()
 	}
@@ -151,7 +165,7 @@ func (l *lineReader) open() bool {
 			return false
 		case typ == skipFrame:
 			if magic == runMagic {
-				l.end = &limitError{"holds chunk runs (FORMAT.md 7), which this version does not read: upgrade sixlink"}
+				l.end = l.readRun(at, r)
 				return false
 			}
 			if _, err := io.Copy(io.Discard, r); err != nil {
@@ -169,6 +183,30 @@ func (l *lineReader) open() bool {
 		l.buf = nil
 		return true
 	}
+}
+
+// readRun reads a skippable frame that is a chunk run.
+func (l *lineReader) readRun(at int64, r io.Reader) error {
+	run, err := io.ReadAll(io.LimitReader(r, maxRun+1))
+	if err != nil {
+		return noEOF(err)
+	}
+	if len(run) > maxRun {
+		return &limitError{fmt.Sprintf("has a chunk run of over %d bytes", maxRun)}
+	}
+	if *l.left -= int64(len(run)); *l.left < 0 {
+		return &limitError{errTooMuch.Error()}
+	}
+	rr, crc, err := openRun(run)
+	if err != nil {
+		var limit *limitError
+		if !errors.As(err, &limit) {
+			err = &DamageError{Offset: at, What: err.Error()}
+		}
+		return err
+	}
+	l.run = item{run: rr, crc: crc, size: len(run), ref: Ref{File: l.file, Frame: at}}
+	return nil
 }
 
 // DamageError tells where a recording cannot be right, as opposed to cut off.

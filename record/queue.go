@@ -79,15 +79,15 @@ func (q *queue) data(from From, p []byte) {
 		return
 	}
 	at := q.now()
-	for len(p) > 0 {
+	for again := false; len(p) > 0; again = true {
 		n := min(len(p), slabSize)
-		q.chunk(from, at, p[:n])
+		q.chunk(from, at, p[:n], again)
 		p = p[n:]
 	}
 }
 
 // chunk queues at most slabSize bytes.
-func (q *queue) chunk(from From, at int64, p []byte) {
+func (q *queue) chunk(from From, at int64, p []byte, again bool) {
 	for !q.fits(len(p) + 2*entryCost) {
 		if q.lossy {
 			q.lose(from, at, p)
@@ -105,7 +105,8 @@ func (q *queue) chunk(from From, at int64, p []byte) {
 		n := min(len(p), cap(s.buf)-len(s.buf))
 		start := len(s.buf)
 		s.buf = append(s.buf, p[:n]...)
-		e := entry{typ: entryData, from: from, after: q.seq, at: at, off: st.off, data: s.buf[start:len(s.buf):len(s.buf)]}
+		e := entry{typ: entryData, from: from, again: again, after: q.seq, at: at, off: st.off, data: s.buf[start:len(s.buf):len(s.buf)]}
+		again = true
 		e.headless = st.lost && st.lostMid
 		st.lost = false
 		e.seqs = st.count(p[:n], at)

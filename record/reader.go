@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 )
 
 // Options of a reader. The zero value reads what is there and bounds it by the
@@ -35,11 +36,12 @@ type Reader struct {
 	lr    *lineReader
 	left  int64
 
-	pending []rawLine // not under a good check yet
-	bytes   int       // of pending
+	pending []item // not under a good check yet
+	bytes   int    // of pending
 	crc     uint32
-	ready   []rawLine
-	checked int64 // lines under a good check
+	count   int64
+	runs    []string
+	ready   []item
 
 	head     *Header
 	last     int64 // seq
@@ -47,16 +49,12 @@ type Reader struct {
 	sha      hash.Hash
 	closing  *Closing
 	prevSum  string // of the segment that was closed
+	sawRun   bool   // a chunk run is in the segment
 	next     [3]int64
 	open     [3]bool // a line of parts is open
 	end      End
 	finished bool
 	queue    []*Record // made by the reader itself
-}
-
-type rawLine struct {
-	line []byte
-	ref  Ref
 }
 
 // End says how a recording ended, once Next has returned io.EOF.
@@ -163,7 +161,7 @@ func (r *Reader) first() error {
 		return bad
 	}
 	var rec Record
-	if err := decodeLine(r.ready[0].line, &rec); err != nil || rec.Kind != KindHeader {
+	if err := decodeLine(r.ready[0].line, &rec); r.ready[0].run != nil || err != nil || rec.Kind != KindHeader {
 		bad.What = "is no recording: its first line is no header"
 		return bad
 	}
@@ -218,7 +216,7 @@ func (r *Reader) Next() (*Record, error) {
 		if len(r.queue) > 0 {
 			rec := r.queue[0]
 			r.queue = r.queue[1:]
-			r.count(rec)
+			r.tally(rec)
 			return rec, nil
 		}
 		if len(r.ready) == 0 {
@@ -229,8 +227,18 @@ func (r *Reader) Next() (*Record, error) {
 			}
 			continue
 		}
-		l := r.ready[0]
-		r.ready = r.ready[1:]
+		l, err := r.line()
+		if err != nil {
+			r.damage(l, err)
+			continue
+		}
+		if l.line == nil {
+			continue // a run is at its end
+		}
+		if r.left < 0 {
+			r.finished = true
+			return nil, &NotRecordingError{Path: r.files[len(r.files)-1], What: errTooMuch.Error()}
+		}
 		rec := new(Record)
 		if err := decodeLine(l.line, rec); err != nil {
 			r.damage(l, err)
@@ -250,12 +258,32 @@ func (r *Reader) Next() (*Record, error) {
 			r.queue = append(r.queue, rec)
 			continue
 		}
-		r.count(rec)
+		r.tally(rec)
 		return rec, nil
 	}
 }
 
-func (r *Reader) count(rec *Record) {
+// line takes the next line off what is ready.
+func (r *Reader) line() (item, error) {
+	l := r.ready[0]
+	if l.run == nil {
+		r.ready = r.ready[1:]
+		return l, nil
+	}
+	line, err := l.run.next()
+	r.sawRun = true
+	if line == nil {
+		r.ready = r.ready[1:]
+		return l, err
+	}
+	// What a run unpacks to counts too: a byte of it can be a record.
+	r.left -= int64(len(line))
+	ref := l.ref
+	ref.Off, ref.Len = l.run.n-1, int32(len(line))
+	return item{line: line, ref: ref}, nil
+}
+
+func (r *Reader) tally(rec *Record) {
 	if rec.Kind == KindGap {
 		r.end.Gaps++
 		r.end.Lost += rec.Gap.LastSeq - rec.Gap.FirstSeq + 1
@@ -265,43 +293,60 @@ func (r *Reader) count(rec *Record) {
 	}
 }
 
-// batch reads lines up to and including the next check.
+// batch reads up to and including the next check.
 func (r *Reader) batch() error {
 	for {
-		line, ref, err := r.lr.next()
+		it, err := r.lr.next()
 		if err != nil {
 			return err
 		}
-		kind, ok := kindOf(line)
-		if !ok {
-			return &DamageError{Offset: ref.Frame, What: "a line does not begin with its kind"}
-		}
-		if kind != KindCheck {
-			r.crc = crc32.Update(crc32.Update(r.crc, castagnoli, line), castagnoli, newline)
-			r.pending = append(r.pending, rawLine{line, ref})
-			if r.bytes += len(line) + 1; r.bytes > maxBatch {
-				return &limitError{fmt.Sprintf("has %d bytes without a check", r.bytes)}
+		if it.run != nil {
+			r.pending = append(r.pending, it)
+			r.runs = append(r.runs, fmt.Sprintf("%08x", it.crc))
+			r.bytes += it.size
+		} else {
+			kind, ok := kindOf(it.line)
+			if !ok {
+				return &DamageError{Offset: it.ref.Frame, What: "a line does not begin with its kind"}
 			}
-			continue
+			if kind == KindCheck {
+				if err := r.check(it); err != nil {
+					return err
+				}
+				if len(r.ready) > 0 {
+					return nil
+				}
+				continue
+			}
+			r.crc = crc32.Update(crc32.Update(r.crc, castagnoli, it.line), castagnoli, newline)
+			r.count++
+			r.pending = append(r.pending, it)
+			r.bytes += len(it.line) + 1
 		}
-		var rec struct {
-			check
-			Kind Kind `json:"kind"`
-		}
-		if err := unmarshal(line, &rec); err != nil {
-			return &DamageError{Offset: ref.Frame, What: "check line: " + err.Error()}
-		}
-		if rec.Count != int64(len(r.pending)) || rec.CRC != fmt.Sprintf("%08x", r.crc) {
-			return &DamageError{Offset: ref.Frame, What: fmt.Sprintf("a check says %d lines with CRC %s, there are %d with %08x",
-				rec.Count, rec.CRC, len(r.pending), r.crc)}
-		}
-		r.ready, r.pending = r.pending, nil
-		r.checked += int64(len(r.ready))
-		r.crc, r.bytes = 0, 0
-		if len(r.ready) > 0 {
-			return nil
+		if r.bytes > maxBatch {
+			return &limitError{fmt.Sprintf("has %d bytes without a check", r.bytes)}
 		}
 	}
+}
+
+// check releases what is pending, if it is what the check says.
+func (r *Reader) check(it item) error {
+	var c check
+	if err := unmarshal(it.line, &c); err != nil {
+		return &DamageError{Offset: it.ref.Frame, What: "check line: " + err.Error()}
+	}
+	if c.Count != r.count || c.CRC != fmt.Sprintf("%08x", r.crc) || !slices.Equal(c.Runs, r.runs) {
+		return &DamageError{Offset: it.ref.Frame, What: fmt.Sprintf("a check says %d lines with CRC %s and runs %q, there are %d with %08x and %q",
+			c.Count, c.CRC, c.Runs, r.count, r.crc, r.runs)}
+	}
+	r.ready, r.pending = r.pending, nil
+	r.unpend()
+	return nil
+}
+
+// unpend forgets what no check has confirmed.
+func (r *Reader) unpend() {
+	r.pending, r.runs, r.crc, r.count, r.bytes = nil, nil, 0, 0, 0
 }
 
 // accept holds a record against the rules of order.
@@ -398,11 +443,12 @@ func (r *Reader) close(c *Closing) error {
 		return fmt.Errorf("closing line says %d records up to seq %d, there are %d up to %d", c.Records, c.LastSeq, r.records, r.last)
 	}
 	if r.opts.Verify {
-		if sum := hex.EncodeToString(r.sha.Sum(nil)); sum != c.SHA256 {
+		// A segment with chunk runs gets its hash when it is sealed.
+		if sum := hex.EncodeToString(r.sha.Sum(nil)); sum != c.SHA256 && (c.SHA256 != "" || !r.sawRun) {
 			return fmt.Errorf("closing line says SHA-256 %.16s…, it is %.16s…", c.SHA256, sum)
 		}
 	}
-	r.closing, r.prevSum = c, c.SHA256
+	r.closing, r.prevSum, r.sawRun = c, c.SHA256, false
 	if c.Torn {
 		r.end.Torn = true
 	}
@@ -410,7 +456,7 @@ func (r *Reader) close(c *Closing) error {
 }
 
 // damage ends the recording before a line that cannot be right.
-func (r *Reader) damage(l rawLine, err error) {
+func (r *Reader) damage(l item, err error) {
 	r.end.Damage = &DamageError{Offset: l.ref.Frame, What: err.Error()}
 	r.end.Unchecked = len(r.ready) + 1
 	r.finish(Torn)
@@ -438,7 +484,7 @@ func (r *Reader) ended(err error) error {
 		return err
 	}
 	r.end.Unchecked += len(r.pending)
-	r.pending, r.crc, r.bytes = nil, 0, 0
+	r.unpend()
 	clean := errors.Is(err, io.EOF) && r.end.Unchecked == 0 && r.closing != nil
 	if clean && r.closing.Last {
 		r.finish(Sealed)

@@ -50,7 +50,9 @@ type Config struct {
 	// its end. It must not block.
 	Notice func(string)
 
-	wrap func(*os.File) io.WriterAt // tests put faults here
+	// Tests put faults here, and say when there is pressure.
+	wrap  func(*os.File) io.WriterAt
+	press func() bool
 }
 
 // Recorder takes copies of what a relay moves and writes the recording. Its
@@ -68,9 +70,13 @@ type Recorder struct {
 	frames [3]framer
 	spans  []mask.Span
 	line   []byte
-	taken  []*slab
-	clock  time.Time // of the last clock record
-	offset int64     // that it told
+	whole  bool // the block at hand ends where its direction does, or a gap begins
+	pressure
+	giveBlock func(*block)
+	giveFrame func(*frame)
+	taken     []*slab
+	clock     time.Time // of the last clock record
+	offset    int64     // that it told
 }
 
 type flushRequest struct{ done chan struct{} }
@@ -103,6 +109,7 @@ func Begin(cfg Config) (*Recorder, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(cfg.Dir, cfg.Name), err)
 	}
 	r.w = w
+	r.giveBlock, r.giveFrame = r.block, r.frame
 	r.q = newQueue(r.now, !cfg.Lossless)
 	w.patient = func() bool { return !r.q.isLossy() }
 	for i := range r.frames {
@@ -319,6 +326,7 @@ func (r *Recorder) busy() (seal time.Duration, stop bool) {
 func (r *Recorder) work() int {
 	n := 0
 	r.taken = r.q.take(r.taken[:0])
+	r.press(r.taken)
 	for i, s := range r.taken {
 		for j := range s.entries {
 			r.entry(&s.entries[j])
@@ -327,52 +335,76 @@ func (r *Recorder) work() int {
 		r.q.release(s)
 		r.taken[i] = nil
 	}
+	r.endRun()
 	r.w.flush()
+	if cap(r.line) > bufferBytes {
+		r.line = nil
+	}
 	return n
 }
 
 func (r *Recorder) entry(e *entry) {
-	switch e.typ {
-	case entryEvent:
-		if g := e.event.Gap; g != nil {
-			for from := range g.Streams {
-				r.frames[index(from)].lost()
-			}
-			r.w.lost = true
-		}
-		m := meta{seq: e.event.Seq}
-		line, err := appendEvent(r.line[:0], e.event)
-		if err != nil {
-			r.w.miss(&m)
-			return
-		}
-		r.line = line
-		r.w.add(m, line)
-	default:
-		whole := e.whole || e.typ == entryEnd
-		r.frames[index(e.from)].add(e, func(f *frame) { r.frame(f, whole) })
+	if e.typ != entryEvent {
+		r.whole = e.whole || e.typ == entryEnd
+		r.frames[index(e.from)].add(e, r.giveBlock)
+		return
 	}
-	if cap(r.line) > bufferBytes {
-		r.line = nil
+	if g := e.event.Gap; g != nil {
+		for from := range g.Streams {
+			r.frames[index(from)].lost()
+		}
+		r.w.lost = true
 	}
+	m := meta{seq: e.event.Seq}
+	line, err := appendEvent(r.line[:0], e.event)
+	if err != nil {
+		r.w.miss(&m)
+		return
+	}
+	r.line = line
+	if r.pressed {
+		r.chunks = appendRunLine(r.chunks, line)
+		r.inRun(m, 1)
+		return
+	}
+	r.w.add(m, line)
 }
 
-// frame masks and writes one frame. The bytes are the recorder's own copy.
-func (r *Recorder) frame(f *frame, whole bool) {
+// block masks whole frames, and writes them as lines or, under pressure, as they
+// are. The bytes are the recorder's own copy.
+func (r *Recorder) block(b *block) {
 	if m := r.cfg.Masker; m != nil && !m.Empty() {
-		if f.headless || whole {
+		if b.headless || r.whole {
 			// Half a credential is all there will be of it.
-			r.spans = m.Torn(f.data, f.headless, whole, r.spans[:0])
+			r.spans = m.Torn(b.data, b.headless, r.whole, r.spans[:0])
 		} else {
-			r.spans = m.Mask(f.data, r.spans[:0])
+			r.spans = m.Mask(b.data, r.spans[:0])
 		}
 		for _, s := range r.spans {
-			f.masked = append(f.masked, Mask(s))
+			b.masked = append(b.masked, Mask(s))
 		}
 	}
-	_, eol := splitEOL(f.data)
+	if !r.pressed {
+		b.frames(r.giveFrame)
+		return
+	}
+	r.chunks = appendBlock(r.chunks, b)
+	ends := countLF(b.data)
+	m := meta{seq: b.seq, from: b.from, off: b.off, bytes: int64(len(b.data)), ends: ends}
+	if b.last {
+		ends++
+	}
+	m.last = b.seq + ends - 1
+	r.inRun(m, ends)
+}
+
+func (r *Recorder) frame(f *frame) {
 	r.line = appendFrame(r.line[:0], f)
-	r.w.add(meta{seq: f.seq, from: f.from, off: f.off, bytes: int64(len(f.data)), ends: int64(min(len(eol), 1))}, r.line)
+	ends := int64(0)
+	if n := len(f.data); n > 0 && f.data[n-1] == '\n' {
+		ends = 1
+	}
+	r.w.add(meta{seq: f.seq, from: f.from, off: f.off, bytes: int64(len(f.data)), ends: ends}, r.line)
 }
 
 // tellClock writes a clock record every clockPeriod, and when the wall clock

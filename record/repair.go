@@ -112,7 +112,7 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 					return nil, err
 				}
 			}
-			if line, err = appendHeader(line[:0], rec.Line, prev, from); err != nil {
+			if line, err = appendHeader(line[:0], rec.Line, prev, &from); err != nil {
 				return nil, err
 			}
 			open, pk.last = true, rec.Header.FirstSeq-1
@@ -135,9 +135,9 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 	return done, end(true, done.Torn)
 }
 
-// appendHeader appends a header line with other prev and derivedFrom, all other
-// members as they stand, those of later versions included.
-func appendHeader(dst, line []byte, prev string, from Derived) ([]byte, error) {
+// appendHeader appends a header line with another prev and, if from is given,
+// derivedFrom; all other members as they stand, those of later versions included.
+func appendHeader(dst, line []byte, prev string, from *Derived) ([]byte, error) {
 	members, err := frameMembers(line, nil)
 	if err != nil {
 		return nil, fmt.Errorf("header line: %w", err)
@@ -150,18 +150,20 @@ func appendHeader(dst, line []byte, prev string, from Derived) ([]byte, error) {
 		dst = append(append(append(append(dst, '"'), name...), '"', ':'), value...)
 	}
 	for _, m := range members {
-		if n := string(m.name); n != "prev" && n != "derivedFrom" {
+		if n := string(m.name); n != "prev" && (n != "derivedFrom" || from == nil) {
 			add(n, m.value)
 		}
 	}
 	if prev != "" {
 		add("prev", appendString(nil, []byte(prev)))
 	}
-	b, err := json.Marshal(from)
-	if err != nil {
-		return nil, err
+	if from != nil {
+		b, err := json.Marshal(from)
+		if err != nil {
+			return nil, err
+		}
+		add("derivedFrom", b)
 	}
-	add("derivedFrom", b)
 	return append(dst, '}', '\n'), nil
 }
 

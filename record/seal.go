@@ -48,8 +48,9 @@ func (w *writer) seal(limit time.Duration) error {
 	return err
 }
 
-// repack copies the lines of a whole file, checks made anew. A zero deadline
-// means none.
+// repack copies the lines of a whole file, checks made anew and chunk runs as
+// lines. Nothing else changes, save what a run left open: the hashes of its
+// segment. A zero deadline means none.
 func repack(src io.Reader, dst io.Writer, deadline time.Time) error {
 	left := int64(1) << 62
 	lr, err := newLineReader(src, 0, &left)
@@ -61,41 +62,71 @@ func repack(src io.Reader, dst io.Writer, deadline time.Time) error {
 	if err != nil {
 		return err
 	}
-	var buf []byte
-	for n := 0; ; n++ {
-		line, _, err := lr.next()
+	s := sealer{pk: pk, deadline: deadline}
+	for {
+		it, err := lr.next()
 		if err == io.EOF {
 			return pk.endFrame()
 		}
 		if err != nil {
 			return err
 		}
-		kind, ok := kindOf(line)
-		if !ok {
-			return errors.New("a line does not begin with its kind")
-		}
-		if kind == KindCheck {
-			continue
-		}
-		if n%256 == 0 && !deadline.IsZero() && time.Now().After(deadline) {
-			return errNoTime
-		}
-		// A check tells the last seq, so it is read off the line again.
-		if kind != KindHeader && kind != KindClosing {
-			var rec Record
-			if err := decodeLine(line, &rec); err != nil {
-				return err
+		for line := it.line; ; {
+			if it.run != nil {
+				if line, err = it.run.next(); err != nil || line == nil {
+					break
+				}
 			}
-			pk.last = rec.Seq
-		}
-		buf = append(append(buf[:0], line...), '\n')
-		if pk.frame > 0 && pk.frame+len(buf) > frameLines {
-			if err := pk.endFrame(); err != nil {
-				return err
+			if err = s.line(line); err != nil || it.run == nil {
+				break
 			}
 		}
-		if err := pk.raw(buf); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// sealer writes lines again.
+type sealer struct {
+	pk       *packer
+	deadline time.Time
+	n        int
+	prev     string // the hash of the segment before
+	buf      []byte
+	rec      Record
+}
+
+func (s *sealer) line(line []byte) error {
+	if s.n++; s.n%256 == 1 && !s.deadline.IsZero() && time.Now().After(s.deadline) {
+		return errNoTime
+	}
+	kind, ok := kindOf(line)
+	if !ok {
+		return errors.New("a line does not begin with its kind")
+	}
+	s.buf = append(append(s.buf[:0], line...), '\n')
+	switch kind {
+	case KindCheck:
+		return nil
+	case KindHeader:
+		if s.prev != "" {
+			var err error
+			if s.buf, err = appendHeader(s.buf[:0], line, s.prev, nil); err != nil {
+				return err
+			}
+		}
+		return s.pk.line(s.buf, 0)
+	}
+	// The last seq is in checks, so it is read off the line again.
+	if err := decodeLine(line, &s.rec); err != nil {
+		return err
+	}
+	if c := s.rec.Closing; c != nil {
+		var err error
+		s.pk.last, s.pk.records = c.LastSeq, c.Records
+		s.prev, err = s.pk.endSegment(c.Last, c.Torn)
+		return err
+	}
+	return s.pk.line(s.buf, s.rec.Seq)
 }

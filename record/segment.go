@@ -28,7 +28,9 @@ type packer struct {
 	last  int64  // last seq
 
 	sha     hash.Hash // of the segment's lines but check and closing
+	unsure  bool      // a chunk run is in the segment: its lines are not made, so there is no hash
 	records int64     // of the segment
+	runs    []uint32  // CRCs of the chunk runs since the last check
 
 	buf []byte
 }
@@ -78,11 +80,22 @@ func (p *packer) raw(line []byte) error {
 
 // check writes a check for the lines since the last one, if there are any.
 func (p *packer) check() error {
-	if p.count == 0 {
+	if p.count == 0 && len(p.runs) == 0 {
 		return nil
 	}
-	p.buf = fmt.Appendf(p.buf[:0], `{"kind":"check","last":%d,"count":%d,"crc":"%08x"}`+"\n", p.last, p.count, p.crc)
-	p.crc, p.count = 0, 0
+	if !p.open {
+		p.enc.Reset(p.out)
+		p.open = true
+	}
+	p.buf = fmt.Appendf(p.buf[:0], `{"kind":"check","last":%d,"count":%d,"crc":"%08x"`, p.last, p.count, p.crc)
+	for i, crc := range p.runs {
+		p.buf = fmt.Appendf(p.buf, `%s"%08x"`, [2]string{`,"runs":[`, ","}[min(i, 1)], crc)
+	}
+	if len(p.runs) > 0 {
+		p.buf = append(p.buf, ']')
+	}
+	p.buf = append(p.buf, "}\n"...)
+	p.crc, p.count, p.runs = 0, 0, p.runs[:0]
 	p.frame += len(p.buf)
 	_, err := p.enc.Write(p.buf)
 	return err
@@ -103,9 +116,30 @@ func (p *packer) flush() error {
 // pending is how many bytes of lines the encoder may still hold back.
 func (p *packer) pending() int { return p.fresh }
 
-// endFrame closes the zstd frame, if one is open.
+// run adds a chunk run of that many records, up to seq last, as a skippable
+// frame. crc is the run's.
+func (p *packer) run(run []byte, crc uint32, records, last int64) error {
+	if p.open {
+		if err := p.endFrame(); err != nil {
+			return err
+		}
+	}
+	var head [8]byte
+	le.PutUint32(head[:], runMagic)
+	le.PutUint32(head[4:], uint32(len(run)))
+	p.last, p.unsure, p.dirty = last, true, true
+	p.records += records
+	p.runs = append(p.runs, crc)
+	if _, err := p.out.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := p.out.Write(run)
+	return err
+}
+
+// endFrame closes the zstd frame, if one is open, with a check for all before.
 func (p *packer) endFrame() error {
-	if !p.open {
+	if !p.open && len(p.runs) == 0 {
 		return nil
 	}
 	if err := p.check(); err != nil {
@@ -119,6 +153,9 @@ func (p *packer) endFrame() error {
 // segment's hash in hex; the next line begins another segment.
 func (p *packer) endSegment(last, torn bool) (string, error) {
 	sum := hex.EncodeToString(p.sha.Sum(nil))
+	if p.unsure {
+		sum = ""
+	}
 	line, err := appendEvent(nil, &Record{Kind: KindClosing, Closing: &Closing{
 		Records: p.records, LastSeq: p.last, SHA256: sum, Last: last, Torn: torn}})
 	if err != nil {
@@ -128,6 +165,6 @@ func (p *packer) endSegment(last, torn bool) (string, error) {
 		return "", err
 	}
 	p.sha.Reset()
-	p.records = 0
+	p.records, p.unsure = 0, false
 	return sum, p.endFrame()
 }

@@ -19,6 +19,15 @@ type Store struct {
 	files  []string
 	open   []*os.File
 	frames []storedFrame // most recently used last
+	run    storedRun
+}
+
+// storedRun is the chunk run that was read last, where it stands.
+type storedRun struct {
+	file  int32
+	at    int64
+	bytes []byte
+	r     *runReader
 }
 
 type storedFrame struct {
@@ -97,7 +106,13 @@ func (s *Store) line(ref Ref) ([]byte, error) {
 			return f.data[ref.Off:end:end], nil
 		}
 	}
+	if r := &s.run; r.bytes != nil && r.file == ref.File && r.at == ref.Frame {
+		return s.runLine(ref)
+	}
 	data, err := s.unpack(ref, end)
+	if err == errIsRun {
+		return s.runLine(ref)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: zstd frame at byte %d: %w", s.files[ref.File], ref.Frame, err)
 	}
@@ -106,6 +121,32 @@ func (s *Store) line(ref Ref) ([]byte, error) {
 	}
 	s.frames = append(s.frames, storedFrame{ref.File, ref.Frame, data})
 	return data[ref.Off:end:end], nil
+}
+
+var errIsRun = errors.New("is a chunk run")
+
+// runLine returns a line of the run at hand. Lines asked for in order are made
+// once; going back begins again.
+func (s *Store) runLine(ref Ref) ([]byte, error) {
+	r := &s.run
+	if r.r == nil || r.r.n > ref.Off {
+		var err error
+		if r.r, _, err = openRun(r.bytes); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		line, err := r.r.next()
+		if err != nil {
+			return nil, err
+		}
+		if line == nil {
+			return nil, fmt.Errorf("no line %d in the chunk run at byte %d", ref.Off, ref.Frame)
+		}
+		if r.r.n == ref.Off+1 {
+			return line, nil
+		}
+	}
 }
 
 // unpack reads a frame from its beginning to its end, or to where it is cut
@@ -122,7 +163,15 @@ func (s *Store) unpack(ref Ref, end int64) ([]byte, error) {
 	}
 	src := io.NewSectionReader(f, ref.Frame, 1<<62)
 	z := newZframes(src, ref.Frame)
-	typ, _, r, err := z.next()
+	typ, magic, r, err := z.next()
+	if err == nil && typ == skipFrame && magic == runMagic {
+		run, err := io.ReadAll(io.LimitReader(r, maxRun))
+		if err != nil {
+			return nil, err
+		}
+		s.run = storedRun{file: ref.File, at: ref.Frame, bytes: run}
+		return nil, errIsRun
+	}
 	if errors.Is(err, errNotZstd) && ref.Frame == 0 {
 		data := make([]byte, end)
 		_, err := f.ReadAt(data, 0)

@@ -75,7 +75,7 @@ func (l *loss) add(m *meta) {
 	if l.first == 0 {
 		l.first = m.seq
 	}
-	l.last = m.seq
+	l.last = max(m.seq, m.last)
 	if m.from == "" {
 		return
 	}
@@ -117,10 +117,11 @@ func (l *loss) gap(at int64, why string) *Record {
 	return &Record{Kind: KindGap, Seq: l.last, At: at, Gap: g}
 }
 
-// meta is what the writer must know of a line that it may lose.
+// meta is what the writer must know of a record, or of some in a row, that it
+// may lose. last is 0 for one record.
 type meta struct {
-	seq, off, bytes, ends int64
-	from                  From
+	seq, last, off, bytes, ends int64
+	from                        From
 }
 
 // openWriter makes the first file. taken is the name that it got.
@@ -217,9 +218,40 @@ func (w *writer) add(m meta, line []byte) {
 	if len(w.buf) > bufferBytes {
 		w.write()
 	}
-	if !w.pk.open && w.pos+int64(len(w.buf))-w.begin >= min(maxSegment, w.cap/4) {
+	w.maybeNextSegment()
+}
+
+// maybeNextSegment begins another segment where no zstd frame is open.
+func (w *writer) maybeNextSegment() {
+	if w.state == writing && !w.pk.open && w.pos+int64(len(w.buf))-w.begin >= min(maxSegment, w.cap/4) {
 		w.nextSegment()
 	}
+}
+
+// addRun writes a chunk run, or counts what is in it as lost.
+func (w *writer) addRun(run []byte, crc uint32, records int64, l loss) {
+	lose := func() {
+		w.missed.join(l)
+		w.lost = true
+	}
+	if w.state != writing && !w.resume() {
+		lose()
+		return
+	}
+	if !w.roomFor(len(run)) {
+		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), false)
+		lose()
+		return
+	}
+	if err := w.pk.run(run, crc, records, l.last); err != nil {
+		w.fail(err)
+		lose()
+		return
+	}
+	w.fresh.join(l)
+	w.whole.join(l)
+	w.write()
+	w.maybeNextSegment()
 }
 
 func (w *writer) miss(m *meta) {

@@ -51,16 +51,13 @@ func gradeVerb() *verb {
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
 		}
-		recs, unread, code := readRecordings(s, v.name, args, limit, whole)
+		recs, in := readRecordings(s, v.name, args, limit)
 		defer func() {
 			for _, r := range recs {
 				r.Close()
 			}
 		}()
-		if code != exitGood {
-			return code
-		}
-		verdict, err := grade.Grade(checks, inputs(recs), grade.Options{StrictEvidence: strict})
+		verdict, err := grade.Grade(checks, in, grade.Options{StrictEvidence: strict, RequireWhole: whole})
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
@@ -76,10 +73,7 @@ func gradeVerb() *verb {
 		if err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}
-		if code = verdict.ExitCode(); code == exitGood && unread {
-			code = exitUnknown
-		}
-		return code
+		return verdict.ExitCode()
 	}
 	return v
 }
@@ -101,36 +95,22 @@ func loadSuite(path string) (*grade.Suite, error) {
 	return grade.LoadSuite(path, data)
 }
 
-// readRecordings reads all of them, and says of each that cannot be read why.
-// unread tells that there was one. The code is not exitGood when nothing can be graded.
-func readRecordings(s stdio, name string, paths []string, limit int64, whole bool) (recs []*loaded, unread bool, code int) {
+// readRecordings reads all of them. What cannot be read is told, and stays in the
+// list with the reason, so that it is never a pass.
+func readRecordings(s stdio, name string, paths []string, limit int64) (recs []*loaded, in []grade.Recording) {
 	for _, path := range paths {
 		l, err := load(path, record.Options{MaxDecompressed: limit})
-		if err == nil && whole && (l.end.Torn || l.end.State != record.Sealed || l.end.Gaps > 0) {
-			l.Close()
-			err = fmt.Errorf("%s: is %s with %d gaps, and --require-whole refuses that", path, l.end.State, l.end.Gaps)
-		}
 		if err != nil {
 			fail(s, name, err, 0)
-			unread = true
+			in = append(in, grade.Recording{Path: path, Unreadable: err.Error()})
 			continue
 		}
 		ended(s, name, path, l.end)
 		recs = append(recs, l)
+		in = append(in, grade.Recording{ID: l.header.ID, Path: path, Torn: l.end.Torn || l.end.State != record.Sealed,
+			Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions})
 	}
-	if len(recs) == 0 || unread && whole {
-		return recs, unread, exitUnknown
-	}
-	return recs, unread, exitGood
-}
-
-func inputs(recs []*loaded) []grade.Recording {
-	in := make([]grade.Recording, len(recs))
-	for i, l := range recs {
-		in[i] = grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed, Gaps: int(l.end.Gaps),
-			Labels: l.header.Labels, Sessions: l.sessions}
-	}
-	return in
+	return recs, in
 }
 
 // deliver writes a result to stdout or to a new file's place, whole or not at all.
@@ -138,6 +118,9 @@ func deliver(stdout io.Writer, path string, data []byte) error {
 	if path == "" {
 		_, err := stdout.Write(data)
 		return err
+	}
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o600) // /dev/stderr and the like
 	}
 	return record.WriteFile(path, data)
 }

@@ -144,7 +144,7 @@ func TestFromEnv(t *testing.T) {
 		{"number", "API_TOKEN=1234567890", ""},
 		{"date", "API_TOKEN=2026-01-01", ""},
 		{"short", "API_TOKEN=abc-123", ""},
-		{"drawn", "API_TOKEN=xxxxxxxxxxxx", ""},
+		{"drawn", "API_TOKEN=xxxxxxxxxxxxxxxxxxxxxxxx", ""},
 		{"reference", "API_TOKEN=${OTHER_TOKEN_1}", ""},
 		{"socket", "SSH_AUTH_SOCK=/tmp/agent.123", ""},
 		{"name of another thing", "TOKENIZERS_PARALLELISM=false-0001", ""},

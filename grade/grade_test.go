@@ -1,0 +1,351 @@
+package grade_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sixlink/sixlink/fixtures"
+	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/grade/predicate"
+	"github.com/sixlink/sixlink/grade/report"
+	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/session/catalog"
+)
+
+var whole = session.Capture{
+	ToolCalls: session.Complete, ToolErrors: session.Complete, ToolResults: session.Complete,
+	ToolCallTimings: session.Complete, ToolInventory: session.Complete, ToolDeclarations: session.Complete,
+}
+
+// made is a session with calls in the given states.
+func made(states ...session.CallState) *session.Session {
+	s := &session.Session{ID: "s1", Era: session.EraInitialize, Capture: whole, Server: session.Peer{Name: "shop", Version: "1"}}
+	s.Connection.ReachedSeq = 2
+	s.Connection.Initialize = &session.Exchange{Seq: 1, AnswerSeq: 2, State: session.ExchangeResult}
+	s.Lists = []*catalog.List{{State: catalog.Complete, Pages: []catalog.Page{{RequestSeq: 3, AnswerSeq: 4}}, Tools: []catalog.Tool{{Name: "t"}}}}
+	for i, st := range states {
+		c := &session.Call{Seq: int64(10 + 2*i), Index: -1, Tool: "t", NameOK: true, State: st, At: 1e9, Catalog: s.Lists[0]}
+		switch st {
+		case session.CallResult, session.CallToolError, session.CallProtocolError, session.CallMalformed, session.CallTaskHandle, session.CallInputRequired:
+			c.AnswerSeq, c.AnswerAt = c.Seq+1, 2e9
+		}
+		s.Calls = append(s.Calls, c)
+	}
+	return s
+}
+
+func rec(id string, sessions ...*session.Session) grade.Recording {
+	return grade.Recording{ID: id, Path: id + ".mcp.jsonl.zst", Sessions: sessions}
+}
+
+func mustLoad(t testing.TB, text string) *grade.Suite {
+	t.Helper()
+	s, err := grade.LoadSuite("suite.yaml", []byte("schemaVersion: sixlink/1\nsuite: {id: test}\n"+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestVerdicts(t *testing.T) {
+	good, bad := made(session.CallResult), made(session.CallToolError)
+	undecided := made(session.CallNoID)
+	refused := made()
+	refused.Connection.Initialize.State = session.ExchangeError
+	refused.Lists = nil
+	never := &session.Session{ID: "s1", Connection: session.Connection{Spawn: &session.SpawnError{Seq: 1, Error: "no such file", Code: 127}}}
+	cut := made(session.CallResult)
+	cut.Capture.ToolErrors, cut.Torn = session.Partial, true
+	many := func(g, b, u int) []grade.Recording {
+		var out []grade.Recording
+		for i := range g + b + u {
+			s := undecided
+			if i < g {
+				s = good
+			} else if i < g+b {
+				s = bad
+			}
+			out = append(out, rec(fmt.Sprintf("r%02d", i), s))
+		}
+		return out
+	}
+	gate := func(text string) string { return "defaults: {assertions: [{type: noToolErrors}], " + text + "}" }
+	for name, c := range map[string]struct {
+		suite   string // "": built-in
+		recs    []grade.Recording
+		o       grade.Options
+		want    grade.Word
+		skipped string // why of the skipped ones
+		reason  string // one of the run's
+	}{
+		"good":                            {"", many(1, 0, 0), grade.Options{}, grade.Passed, "", ""},
+		"bad":                             {"", many(0, 1, 0), grade.Options{}, grade.Failed, "", "casePassRateBelowThreshold"},
+		"undecided":                       {"", many(0, 0, 1), grade.Options{}, grade.Inconclusive, "", "noGradeableTrials"},
+		"undecided, strict":               {"", many(0, 0, 1), grade.Options{StrictEvidence: true}, grade.Failed, "", ""},
+		"no recording":                    {"", nil, grade.Options{}, grade.Inconclusive, "", "noGradeableTrials"},
+		"no session":                      {"", []grade.Recording{rec("r")}, grade.Options{}, grade.Inconclusive, "noSession", "noGradeableTrials"},
+		"no call":                         {"", []grade.Recording{rec("r", made())}, grade.Options{}, grade.Inconclusive, "probe", "noGradeableTrials"},
+		"a probe beside a good one":       {"", []grade.Recording{rec("r", made()), rec("s", good)}, grade.Options{}, grade.Passed, "probe", ""},
+		"never started":                   {"", []grade.Recording{rec("r", never)}, grade.Options{}, grade.Inconclusive, "probe", ""},
+		"refused":                         {"", []grade.Recording{rec("r", refused)}, grade.Options{}, grade.Inconclusive, "", "completionRateBelowMinimum"},
+		"refused, and a call is required": {"defaults: {assertions: [{type: toolCalledAtLeastOnce, toolName: t}]}", []grade.Recording{rec("r", refused)}, grade.Options{}, grade.Failed, "", ""},
+		"torn":                            {"", []grade.Recording{rec("r", cut)}, grade.Options{}, grade.Inconclusive, "", ""},
+		"no check gates":                  {"defaults: {assertions: [{type: noToolErrors, role: advisory}]}", many(1, 0, 0), grade.Options{}, grade.Inconclusive, "", ""},
+		"an advisory fail":                {"defaults: {assertions: [{type: noToolErrors}, {type: toolNeverCalled, toolName: t, role: advisory}]}", many(1, 0, 0), grade.Options{}, grade.Passed, "", ""},
+		"four of five, 0.8":               {gate("passThreshold: 0.8"), many(4, 1, 0), grade.Options{}, grade.Passed, "", ""},
+		"one of two, 0.8":                 {gate("passThreshold: 0.8"), many(1, 1, 0), grade.Options{}, grade.Failed, "", "casePassRateBelowThreshold"},
+		"errored trials could decide":     {gate("passThreshold: 0.8, validity: {maxEvaluatorErrorRate: 1}"), many(3, 0, 1), grade.Options{}, grade.Inconclusive, "", "erroredTrialsCouldChangeTheVerdict"},
+		"errored trials cannot decide":    {gate("passThreshold: 0.75, validity: {maxEvaluatorErrorRate: 1}"), many(3, 0, 1), grade.Options{}, grade.Passed, "", ""},
+		"too many evaluator errors":       {gate("passThreshold: 0.75"), many(3, 0, 1), grade.Options{}, grade.Inconclusive, "", "evaluatorErrorRateAboveMaximum"},
+		"too few trials":                  {gate("validity: {minEligibleTrials: 2}"), many(1, 0, 0), grade.Options{}, grade.Inconclusive, "", "eligibleTrialsBelowMinimum"},
+		"failed beats inconclusive":       {"", many(0, 1, 3), grade.Options{}, grade.Failed, "", ""},
+		"threshold 0 and nothing graded":  {gate("passThreshold: 0"), many(0, 0, 1), grade.Options{}, grade.Inconclusive, "", "caseHasNoEligibleTrials"},
+		"whole required, torn":            {"", []grade.Recording{{ID: "r", Torn: true, Sessions: []*session.Session{good}}}, grade.Options{RequireWhole: true}, grade.Inconclusive, "notWhole", "recordingNotUsable"},
+		"whole required, gap":             {"", []grade.Recording{{ID: "r", Gaps: 1, Sessions: []*session.Session{good}}, rec("s", good)}, grade.Options{RequireWhole: true}, grade.Inconclusive, "notWhole", "recordingNotUsable"},
+		"whole required, torn and failed": {"", []grade.Recording{{ID: "r", Torn: true}, rec("s", bad)}, grade.Options{RequireWhole: true}, grade.Failed, "notWhole", ""},
+		"unreadable beside a good one":    {"", []grade.Recording{{ID: "r", Unreadable: "no zstd"}, rec("s", good)}, grade.Options{}, grade.Inconclusive, "unreadable", "recordingNotUsable"},
+		"another server":                  {gate("") + "\nservers: [bank]", many(1, 0, 0), grade.Options{}, grade.Inconclusive, "server", ""},
+		"the server's label":              {gate("") + "\nservers: [bank]", []grade.Recording{{ID: "r", Labels: map[string]string{"server": "bank"}, Sessions: []*session.Session{good}}}, grade.Options{}, grade.Passed, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite := grade.BuiltIn()
+			if c.suite != "" {
+				suite = mustLoad(t, c.suite)
+			}
+			v, err := grade.Grade(suite, c.recs, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Word != c.want {
+				t.Errorf("verdict %s %v, want %s", v.Word, v.Reasons, c.want)
+			}
+			if code := map[grade.Word]int{grade.Passed: 0, grade.Failed: 1, grade.Inconclusive: 3}[c.want]; v.ExitCode() != code {
+				t.Errorf("exit code %d, want %d", v.ExitCode(), code)
+			}
+			var why []string
+			for _, s := range v.Skipped {
+				why = append(why, s.Why)
+			}
+			if got := strings.Join(why, " "); got != c.skipped {
+				t.Errorf("skipped %q, want %q", got, c.skipped)
+			}
+			if !strings.Contains(strings.Join(v.Reasons, " "), c.reason) {
+				t.Errorf("reasons %v, want %s", v.Reasons, c.reason)
+			}
+		})
+	}
+}
+
+func TestARecordingGivenTwiceIsRefused(t *testing.T) {
+	a, b := rec("r", made(session.CallResult)), rec("r", made(session.CallResult))
+	b.Path = "copy.mcp.jsonl.zst"
+	_, err := grade.Grade(grade.BuiltIn(), []grade.Recording{a, rec("q"), b}, grade.Options{})
+	if err == nil || !strings.Contains(err.Error(), "r.mcp.jsonl.zst") || !strings.Contains(err.Error(), "copy.mcp.jsonl.zst") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What becomes of a call's end, row by row of toolErrors in grading.md 0.1.
+func TestErrorsByCallState(t *testing.T) {
+	server := func(s *session.Session) { s.End = session.End{First: "server", FirstSeq: 99} }
+	task := func(status string) func(*session.Session) {
+		return func(s *session.Session) { s.Calls[0].Task = &session.Task{Status: status, StatusSeq: 50} }
+	}
+	for name, c := range map[string]struct {
+		state  session.CallState
+		change func(*session.Session)
+		want   string // error kind, "undecided", "cancelled" or ""
+	}{
+		"result":                      {session.CallResult, nil, ""},
+		"tool error":                  {session.CallToolError, nil, "content-error"},
+		"protocol error":              {session.CallProtocolError, nil, "protocol-error"},
+		"malformed":                   {session.CallMalformed, nil, "protocol-error"},
+		"isError is no boolean":       {session.CallResult, func(s *session.Session) { s.Calls[0].BadIsError = true }, "undecided"},
+		"server ended first":          {session.CallConnectionDrop, server, "protocol-error"},
+		"answered later work":         {session.CallNeverAnswered, func(s *session.Session) { s.Calls[0].AnsweredLater = true }, "protocol-error"},
+		"stray replies":               {session.CallClientGone, func(s *session.Session) { s.Calls[0].RepliesWithoutRequest = []int64{7} }, "protocol-error"},
+		"never answered, host left":   {session.CallNeverAnswered, func(s *session.Session) { s.End.First = "client" }, ""},
+		"host left":                   {session.CallClientGone, nil, ""},
+		"cancelled":                   {session.CallCancelled, nil, "cancelled"},
+		"timed out by the host":       {session.CallClientTimeout, nil, "cancelled"},
+		"input round never resumed":   {session.CallInputRequired, nil, "cancelled"},
+		"task failed":                 {session.CallTaskHandle, task("failed"), "content-error"},
+		"task cancelled":              {session.CallTaskHandle, task("cancelled"), "cancelled"},
+		"task without a result":       {session.CallTaskHandle, task("working"), "undecided"},
+		"undelivered, server ended":   {session.CallUndelivered, server, "protocol-error"},
+		"undelivered otherwise":       {session.CallUndelivered, nil, ""},
+		"sent without an id":          {session.CallNoID, nil, "undecided"},
+		"cut by the recording's end":  {session.CallPending, nil, ""},
+		"late answer after cancelled": {session.CallCancelled, func(s *session.Session) { s.Calls[0].AnswerSeq, s.Calls[0].Late = 11, true }, "cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := made(c.state)
+			if c.change != nil {
+				c.change(s)
+			}
+			ev := grade.Evidence(s, nil, nil)
+			got := ""
+			switch {
+			case len(ev.Errors) == 1:
+				got = string(ev.Errors[0].Kind)
+			case len(ev.Undecided) == 1:
+				got = "undecided"
+			case ev.Calls[0].Cancelled:
+				got = "cancelled"
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if ev.Calls[0].Cancelled && len(ev.Timings) > 0 {
+				t.Error("a cancelled call has a timing")
+			}
+		})
+	}
+}
+
+func TestCancelledCallsCountForLatency(t *testing.T) {
+	s := made(session.CallCancelled)
+	s.Calls[0].CancelledSeq, s.Calls[0].CancelledAt = 12, s.Calls[0].At+5e9
+	suite := mustLoad(t, "defaults: {assertions: [{type: toolLatencyUnder, ms: 4000}]}")
+	v, err := grade.Grade(suite, []grade.Recording{rec("r", s)}, grade.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := v.Cases[0].Trials[0].Rows[0]; r.Result != predicate.Fail || !strings.Contains(r.Reason, "5000 ms") {
+		t.Errorf("%s: %s", r.Result, r.Reason)
+	}
+}
+
+func TestTheListOfAnotherSessionStandsIn(t *testing.T) {
+	schema := []byte(`{"type":"object","required":["q"]}`)
+	first, second := made(), made(session.CallResult)
+	first.Lists[0].Tools[0].InputSchema = schema
+	second.ID, second.Lists, second.Calls[0].Catalog = "s2", nil, nil
+	second.Calls[0].Seq = 20
+	suite := mustLoad(t, "defaults: {assertions: [{type: argumentsMatchToolSchema}]}")
+	row := func(sessions ...*session.Session) grade.Row {
+		v, err := grade.Grade(suite, []grade.Recording{rec("r", sessions...)}, grade.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Cases[0].Trials[0].Rows[0]
+	}
+	if r := row(first, second); r.Result != predicate.Fail || !strings.Contains(r.Reason, "by the list of session s1") {
+		t.Errorf("%s: %s", r.Result, r.Reason)
+	}
+	first.Server.Version = "2"
+	if r := row(first, second); r.Result != predicate.Error {
+		t.Errorf("another version's list was used: %s: %s", r.Result, r.Reason)
+	}
+}
+
+// TestDeterminism: the bytes of the report do not depend on the order of the
+// recordings or on the number of processors.
+func TestDeterminism(t *testing.T) {
+	suite := mustLoad(t, `defaults:
+  assertions: [{type: noToolErrors}, {type: argumentsMatchToolSchema}, {type: toolLatencyUnder, ms: 1}, {type: toolNeverCalled, toolName: echo}]`)
+	read := func() []grade.Recording {
+		var recs []grade.Recording
+		for _, run := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+			r, err := fixtures.Case("81-error-shapes", "input."+run+".jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := decodeCase(t, r)
+			rec.ID, rec.Path = "run-"+run, "/somewhere/"+run
+			rec.Labels = map[string]string{"z": "1", "a": "2", "k": "3"}
+			recs = append(recs, rec)
+		}
+		captures := []string{"ts1-everything-stdio.jsonl", "mcpgo-modern-stdio.jsonl"}
+		for _, c := range captures {
+			list, err := fixtures.Capture(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range list {
+				rec := decodeCase(t, r)
+				rec.ID = r.Name
+				recs = append(recs, rec)
+			}
+		}
+		return recs
+	}
+	var want string
+	for i := range 6 {
+		recs := read()
+		rand.New(rand.NewPCG(uint64(i), 1)).Shuffle(len(recs), func(i, j int) { recs[i], recs[j] = recs[j], recs[i] })
+		old := runtime.GOMAXPROCS(1 + i%3)
+		v, err := grade.Grade(suite, recs, grade.Options{})
+		runtime.GOMAXPROCS(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := report.JSON(&out, v); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			want = out.String()
+			if strings.Contains(want, "/somewhere/") {
+				t.Error("a path of the machine is in the JSON")
+			}
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Fatalf("run %d differs:\n%s", i, diff)
+		}
+	}
+}
+
+// Healthy captures pass the built-in suite, and nothing on them is blamed.
+func TestCapturesHaveNoFalseBreak(t *testing.T) {
+	for _, file := range []string{"ts1-memory-stdio.jsonl", "ts1-seqthinking-stdio.jsonl", "mcpgo-legacy-stdio.jsonl", "ts2-modern-stdio.jsonl"} {
+		list, err := fixtures.Capture(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			rec := decodeCase(t, r)
+			for _, s := range rec.Sessions {
+				c := grade.Chain(s, rec.Sessions)
+				var errs int
+				for _, call := range s.Calls {
+					if call.State == session.CallToolError || call.State == session.CallProtocolError {
+						errs++
+					}
+				}
+				if errs == 0 && c.FirstBreak != "" {
+					t.Errorf("%s %s: first break %s: %+v", file, s.ID, c.FirstBreak, c.Links)
+				}
+				if c.Links[0].State != "passed" {
+					t.Errorf("%s %s: connection %+v", file, s.ID, c.Links[0])
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkGrade(b *testing.B) {
+	// 1,000 calls in one session, five checks: the time per operation is that of
+	// a whole grading without decoding.
+	states := make([]session.CallState, 1000)
+	for i := range states {
+		states[i] = session.CallResult
+	}
+	recs := []grade.Recording{rec("r", made(states...))}
+	suite, err := load(b, "testdata/suites/full.good.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := grade.Grade(suite, recs, grade.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

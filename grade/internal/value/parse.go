@@ -1,0 +1,383 @@
+package value
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Options say what [Parse] accepts.
+type Options struct {
+	// MaxDepth bounds nesting; a scalar is 0 deep.
+	MaxDepth int
+	// Unique refuses duplicate keys. Else the last one wins, at the place of the
+	// first, as in JavaScript.
+	Unique bool
+	// Positions fills the Pos of every value and key.
+	Positions bool
+}
+
+// ErrDepth is wrapped by a [SyntaxError] for nesting beyond Options.MaxDepth.
+var ErrDepth = fmt.Errorf("nested too deep")
+
+// SyntaxError is a text that is no JSON value, or not an acceptable one.
+type SyntaxError struct {
+	Pos    Pos // always known
+	Offset int
+	Msg    string
+	Err    error // ErrDepth, or nil
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Pos.Line, e.Pos.Col, e.Msg)
+}
+
+// Unwrap returns the cause.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// Parse reads one JSON value (RFC 8259, strict UTF-8) and nothing behind it.
+// Escaped lone surrogates are kept as WTF-8; a decoder that turns them into
+// U+FFFD would make three different values equal.
+func Parse(data []byte, o Options) (Value, error) {
+	p := parser{data: data, o: o}
+	v, err := p.document()
+	if err != nil {
+		return Value{}, err
+	}
+	return v, nil
+}
+
+type parser struct {
+	data []byte
+	i    int
+	o    Options
+	// line and lineStart follow the white space skipped so far.
+	line, lineStart int
+	// known is where the column of this line was last counted, so that one long
+	// line costs linear time.
+	knownOff, knownCol int
+}
+
+func (p *parser) document() (Value, error) {
+	p.line = 1
+	p.space()
+	v, err := p.value(0)
+	if err != nil {
+		return v, err
+	}
+	p.space()
+	if p.i < len(p.data) {
+		return v, p.fail("text after the end of the value")
+	}
+	return v, nil
+}
+
+func (p *parser) pos() Pos {
+	if p.knownOff < p.lineStart || p.knownOff > p.i {
+		p.knownOff, p.knownCol = p.lineStart, 0
+	}
+	p.knownCol += utf8.RuneCount(p.data[p.knownOff:p.i])
+	p.knownOff = p.i
+	return Pos{Line: p.line, Col: p.knownCol + 1}
+}
+
+func (p *parser) mark() Pos {
+	if !p.o.Positions {
+		return Pos{}
+	}
+	return p.pos()
+}
+
+func (p *parser) fail(format string, args ...any) error {
+	return &SyntaxError{Pos: p.pos(), Offset: p.i, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) space() {
+	for p.i < len(p.data) {
+		switch p.data[p.i] {
+		case '\n':
+			p.i++
+			p.line++
+			p.lineStart = p.i
+		case ' ', '\t', '\r':
+			p.i++
+		default:
+			return
+		}
+	}
+}
+
+func (p *parser) value(depth int) (Value, error) {
+	if p.i >= len(p.data) {
+		return Value{}, p.fail("the text ends where a value was expected")
+	}
+	v := Value{Pos: p.mark()}
+	var err error
+	switch c := p.data[p.i]; {
+	case c == '{':
+		v.Kind = Object
+		v.Obj, err = p.object(depth)
+	case c == '[':
+		v.Kind = Array
+		v.Arr, err = p.array(depth)
+	case c == '"':
+		v.Kind = String
+		v.Str, err = p.string()
+	case c == '-' || '0' <= c && c <= '9':
+		v.Kind = Number
+		v.Str, err = p.number()
+	case p.word("true"):
+		v.Kind, v.Bool = Bool, true
+	case p.word("false"):
+		v.Kind = Bool
+	case p.word("null"):
+		v.Kind = Null
+	default:
+		err = p.fail("expected a JSON value")
+	}
+	return v, err
+}
+
+func (p *parser) word(w string) bool {
+	if len(p.data)-p.i >= len(w) && string(p.data[p.i:p.i+len(w)]) == w {
+		p.i += len(w)
+		return true
+	}
+	return false
+}
+
+func (p *parser) enter(depth int) error {
+	if depth >= p.o.MaxDepth {
+		err := p.fail("nested deeper than %d", p.o.MaxDepth).(*SyntaxError)
+		err.Err = ErrDepth
+		return err
+	}
+	return nil
+}
+
+func (p *parser) array(depth int) ([]Value, error) {
+	if err := p.enter(depth); err != nil {
+		return nil, err
+	}
+	p.i++
+	out := []Value{}
+	p.space()
+	if p.take(']') {
+		return out, nil
+	}
+	for {
+		p.space()
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+		p.space()
+		if p.take(']') {
+			return out, nil
+		}
+		if !p.take(',') {
+			return nil, p.fail(`expected "," or "]" in a list`)
+		}
+	}
+}
+
+func (p *parser) take(c byte) bool {
+	if p.i < len(p.data) && p.data[p.i] == c {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) object(depth int) ([]Member, error) {
+	if err := p.enter(depth); err != nil {
+		return nil, err
+	}
+	p.i++
+	out := []Member{}
+	var index map[string]int // built once the object is too large to search
+	p.space()
+	if p.take('}') {
+		return out, nil
+	}
+	for {
+		p.space()
+		if p.i >= len(p.data) || p.data[p.i] != '"' {
+			return nil, p.fail("expected a key in double quotes")
+		}
+		at := p.mark()
+		start := *p
+		key, err := p.string()
+		if err != nil {
+			return nil, err
+		}
+		have := -1
+		if index != nil {
+			if i, ok := index[key]; ok {
+				have = i
+			}
+		} else {
+			for i := range out {
+				if out[i].Key == key {
+					have = i
+				}
+			}
+		}
+		if have >= 0 && p.o.Unique {
+			return nil, start.fail("the key %q is there twice", key)
+		}
+		p.space()
+		if !p.take(':') {
+			return nil, p.fail(`expected ":" after a key`)
+		}
+		p.space()
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if have >= 0 {
+			out[have].Value = v
+		} else {
+			out = append(out, Member{Key: key, Pos: at, Value: v})
+			if index != nil {
+				index[key] = len(out) - 1
+			} else if len(out) == 32 {
+				index = make(map[string]int, 64)
+				for i := range out {
+					index[out[i].Key] = i
+				}
+			}
+		}
+		p.space()
+		if p.take('}') {
+			return out, nil
+		}
+		if !p.take(',') {
+			return nil, p.fail(`expected "," or "}" in an object`)
+		}
+	}
+}
+
+func (p *parser) number() (string, error) {
+	start := p.i
+	p.take('-')
+	switch {
+	case p.take('0'):
+	case p.digits() > 0:
+	default:
+		return "", p.fail("expected a digit")
+	}
+	if p.take('.') && p.digits() == 0 {
+		return "", p.fail("expected a digit after the decimal point")
+	}
+	if p.take('e') || p.take('E') {
+		if !p.take('+') {
+			p.take('-')
+		}
+		if p.digits() == 0 {
+			return "", p.fail("expected a digit in the exponent")
+		}
+	}
+	return string(p.data[start:p.i]), nil
+}
+
+func (p *parser) digits() int {
+	start := p.i
+	for p.i < len(p.data) && '0' <= p.data[p.i] && p.data[p.i] <= '9' {
+		p.i++
+	}
+	return p.i - start
+}
+
+func (p *parser) string() (string, error) {
+	p.i++
+	start := p.i
+	// Most strings have no escape: find the end first.
+	for p.i < len(p.data) && p.data[p.i] != '"' && p.data[p.i] != '\\' && p.data[p.i] >= 0x20 {
+		p.i++
+	}
+	if p.i < len(p.data) && p.data[p.i] == '"' {
+		s := p.data[start:p.i]
+		if !utf8.Valid(s) {
+			return "", p.fail("the string is no valid UTF-8")
+		}
+		p.i++
+		return string(s), nil
+	}
+	out := append([]byte(nil), p.data[start:p.i]...)
+	for {
+		if p.i >= len(p.data) {
+			return "", p.fail("the text ends inside a string")
+		}
+		switch c := p.data[p.i]; {
+		case c == '"':
+			p.i++
+			return string(out), nil
+		case c < 0x20:
+			return "", p.fail("control character U+%04X in a string", c)
+		case c == '\\':
+			var err error
+			if out, err = p.escape(out); err != nil {
+				return "", err
+			}
+		default:
+			r, n := utf8.DecodeRune(p.data[p.i:])
+			if r == utf8.RuneError && n == 1 {
+				return "", p.fail("the string is no valid UTF-8")
+			}
+			out = append(out, p.data[p.i:p.i+n]...)
+			p.i += n
+		}
+	}
+}
+
+var simple = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func (p *parser) escape(out []byte) ([]byte, error) {
+	if p.i+1 >= len(p.data) {
+		return nil, p.fail("the text ends inside a string")
+	}
+	c := p.data[p.i+1]
+	if r, ok := simple[c]; ok {
+		p.i += 2
+		return append(out, r), nil
+	}
+	u, ok := p.unit(p.i)
+	if !ok {
+		return nil, p.fail("unknown escape in a string")
+	}
+	p.i += 6
+	if u >= 0xd800 && u < 0xdc00 {
+		if low, ok := p.unit(p.i); ok && low >= 0xdc00 && low < 0xe000 {
+			p.i += 6
+			return utf8.AppendRune(out, (u-0xd800)<<10|(low-0xdc00)+0x10000), nil
+		}
+	}
+	if u >= 0xd800 && u < 0xe000 {
+		// WTF-8: the surrogate as three bytes, which no valid string contains.
+		return append(out, 0xe0|byte(u>>12), 0x80|byte(u>>6&0x3f), 0x80|byte(u&0x3f)), nil
+	}
+	return utf8.AppendRune(out, u), nil
+}
+
+// unit reads \uXXXX at offset i.
+func (p *parser) unit(i int) (rune, bool) {
+	if i+6 > len(p.data) || p.data[i] != '\\' || p.data[i+1] != 'u' {
+		return 0, false
+	}
+	var u rune
+	for _, c := range p.data[i+2 : i+6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		u = u<<4 | rune(c)
+	}
+	return u, true
+}

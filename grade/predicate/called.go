@@ -1,0 +1,37 @@
+package predicate
+
+import "fmt"
+
+var toolCalledAtLeastOnce = &Kind{
+	Name:  "toolCalledAtLeastOnce",
+	Title: "A tool was called",
+	Text: `Passes when at least one call has this name, whatever became of the call: a call that was
+denied, cancelled or answered by an error was made. Fails when the complete list of calls has none.
+Where calls may have been lost, one that was seen passes, and none is an error.`,
+	Example:  `{type: toolCalledAtLeastOnce, toolName: search}`,
+	Fields:   []Field{{Name: "toolName", Type: Text, Required: true, Text: "The tool that must be called. Names compare exactly."}},
+	Evaluate: evalCalled,
+}
+
+func evalCalled(c *Check, ev *Evidence) Outcome {
+	name, ok := c.Text("toolName")
+	if !ok {
+		return errorOutcome("toolName is missing")
+	}
+	calls := ev.inScope(name, true)
+	o := Outcome{Expected: "a call to " + tool(name)}
+	if len(calls) == 0 {
+		o.Result = Fail
+		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
+		o.Reason = fmt.Sprintf("no call to %s", tool(name))
+		for i := range ev.Calls {
+			o.cite(ev.Calls[i].Seq)
+		}
+		return o
+	}
+	o.Result = Pass
+	o.Actual = count(len(calls), "call")
+	o.Reason = fmt.Sprintf("%s was called, first in record %s", tool(name), calls[0].ID())
+	o.cite(calls[0].Seq)
+	return o
+}

@@ -1,0 +1,127 @@
+package predicate
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/record/visible"
+)
+
+// The cuts of reason texts, in characters and items (grading.md 1.1 "Reason text").
+const (
+	maxShown  = 200 // of a value or an error message
+	maxListed = 3   // items of a list in a sentence
+	maxReason = 600 // of a whole reason
+	maxArray  = 20  // items of an array inside a shown value
+	maxNested = 6   // depth of a shown value
+)
+
+// cut shortens s to n characters and says how many went.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	at := 0
+	for i := 0; i < n; i++ {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return fmt.Sprintf("%s… (%d more characters)", s[:at], utf8.RuneCountInString(s[at:]))
+}
+
+// Sentence makes a reason safe and short: one line, what is hidden made visible,
+// at most 600 characters.
+func Sentence(s string) string { return cut(visible.String(s), maxReason) }
+
+// Quoted shows a text from the recording: secrets scrubbed, cut, in quotes.
+func Quoted(s string) string { return `"` + cut(visible.String(Scrub(s)), maxShown) + `"` }
+
+// Shown shows a value from the recording: values under keys that look secret
+// replaced, deep and long parts cut.
+func Shown(v *value.Value) string {
+	r := redacted(v, 0)
+	text, err := value.Canonical(nil, &r, value.Exact)
+	if err != nil {
+		return "(not shown)"
+	}
+	return cut(visible.String(Scrub(string(text))), maxShown)
+}
+
+const replaced = "[redacted]"
+
+func redacted(v *value.Value, depth int) value.Value {
+	if depth > maxNested && (v.Kind == value.Array || v.Kind == value.Object) {
+		return value.Text("… (deeper)")
+	}
+	out := *v
+	switch v.Kind {
+	case value.Array:
+		out.Arr = nil
+		for i := range v.Arr {
+			if i == maxArray {
+				out.Arr = append(out.Arr, value.Text(fmt.Sprintf("… (%d more items)", len(v.Arr)-maxArray)))
+				break
+			}
+			out.Arr = append(out.Arr, redacted(&v.Arr[i], depth+1))
+		}
+	case value.Object:
+		out.Obj = nil
+		for i := range v.Obj {
+			m := v.Obj[i]
+			if secretKey.MatchString(m.Key) {
+				m.Value = value.Text(replaced)
+			} else {
+				m.Value = redacted(&m.Value, depth+1)
+			}
+			out.Obj = append(out.Obj, m)
+		}
+	}
+	return out
+}
+
+// secretWords are the parts of a key that make its value a secret.
+const secretWords = `authorization|bearer|password|passwd|secret|token|api_key|api-key|apikey|access_key|client_secret|cookie|credential|private_key`
+
+var (
+	secretKey  = regexp.MustCompile(`(?i)` + secretWords)
+	secretPair = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + secretWords + `)[\w-]*)["']?\s*[:=]\s*["']?)([^\s"',;}]+)`)
+	bearer     = regexp.MustCompile(`(?i)\bbearer\s+[A-Za-z0-9._~+/=-]+`)
+	vendor     = regexp.MustCompile(`\b(?:sk|pk|rk|gh[pousr]|xox[abprs])[-_][A-Za-z0-9_-]{8,}`)
+)
+
+// Scrub replaces what looks like a secret in free text.
+func Scrub(s string) string {
+	s = bearer.ReplaceAllString(s, "Bearer "+replaced)
+	s = vendor.ReplaceAllString(s, replaced)
+	return secretPair.ReplaceAllStringFunc(s, func(m string) string {
+		parts := secretPair.FindStringSubmatch(m)
+		if parts[2] == replaced || strings.EqualFold(parts[2], "bearer") {
+			return m
+		}
+		return parts[1] + replaced
+	})
+}
+
+// list joins at most three items and says how many there are in all.
+func list(items []string, total int) string {
+	shown := items[:min(len(items), maxListed)]
+	s := strings.Join(shown, "; ")
+	if total > len(shown) {
+		s += fmt.Sprintf("; and %d more", total-len(shown))
+	}
+	return s
+}
+
+// count writes "1 call" and "2 calls".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// tool shows a tool's name.
+func tool(name string) string { return Quoted(name) }

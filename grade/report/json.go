@@ -1,0 +1,229 @@
+package report
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/grade/chain"
+	"github.com/sixlink/sixlink/record/visible"
+)
+
+// JSON writes the verdict by its schema: keys in a fixed order, valid UTF-8, no
+// HTML escapes, and no path of the machine.
+func JSON(w io.Writer, v *grade.Verdict) error {
+	j := &writer{}
+	j.object(func() {
+		j.key("schema").text(grade.Schema)
+		j.key("analyzerVersion").num(int64(v.AnalyzerVersion))
+		j.key("suite").object(func() {
+			j.key("id").text(v.SuiteID)
+			j.key("hash").text(v.SuiteHash)
+		})
+		j.key("cases").array(len(v.Cases), func(i int) { jsonCase(j, &v.Cases[i]) })
+		j.key("skipped").array(len(v.Skipped), func(i int) {
+			s := &v.Skipped[i]
+			j.object(func() {
+				j.key("recording").text(s.Recording)
+				j.key("session").text(s.Session)
+				j.key("why").text(s.Why)
+				j.key("detail").text(s.Detail)
+			})
+		})
+		j.key("verdict").text(string(v.Word))
+		j.key("reasons").texts(v.Reasons)
+	})
+	j.out = append(j.out, '\n')
+	_, err := w.Write(j.out)
+	return err
+}
+
+func jsonCase(j *writer, c *grade.Case) {
+	j.object(func() {
+		j.key("id").text(c.ID)
+		j.key("verdict").text(string(c.Word))
+		j.key("reason").text(c.Reason)
+		j.key("trials").array(len(c.Trials), func(i int) { jsonTrial(j, &c.Trials[i]) })
+	})
+}
+
+func jsonTrial(j *writer, t *grade.Trial) {
+	j.object(func() {
+		j.key("recording").text(t.Recording)
+		j.key("session").text(t.Session)
+		j.key("labels").object(func() {
+			for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
+				j.key(k).text(t.Labels[k])
+			}
+		})
+		j.key("verdict").text(string(t.Word))
+		j.key("why").maybe(t.Why)
+		jsonChain(j, &t.Chain)
+		j.key("failureCategory").maybe(string(t.Chain.Category))
+		j.key("rows").array(len(t.Rows), func(i int) {
+			r := &t.Rows[i]
+			j.object(func() {
+				j.key("check").text(r.Check.Info.Name)
+				j.key("link").text(string(r.Check.Info.Link))
+				j.key("role").text(string(r.Check.Role))
+				j.key("outcome").text(string(r.Result))
+				j.key("reason").text(r.Reason)
+				j.key("expected").maybe(r.Expected)
+				j.key("actual").maybe(r.Actual)
+				j.key("records").nums(r.Records)
+			})
+		})
+		j.key("runnerChecks").array(len(t.Chain.Runner), func(i int) {
+			c := &t.Chain.Runner[i]
+			j.object(func() {
+				j.key("id").text(c.ID)
+				j.key("link").text(string(c.Link))
+				j.key("state").text(string(c.State))
+				j.key("expected").maybe(c.Expected)
+				j.key("actual").maybe(c.Actual)
+			})
+		})
+	})
+}
+
+// jsonChain writes the members links and firstBreak.
+func jsonChain(j *writer, r *chain.Result) {
+	j.key("links").array(len(r.Links), func(i int) {
+		l := &r.Links[i]
+		j.object(func() {
+			j.key("link").text(string(l.Link))
+			j.key("state").text(string(l.State))
+			j.key("reason").text(string(l.Reason))
+			j.key("evidence").object(func() {
+				j.key("records").nums(l.Evidence.Records)
+				j.key("text").text(l.Evidence.Text)
+				if l.Evidence.SameCallAs != "" {
+					j.key("sameCallAs").text(l.Evidence.SameCallAs)
+				}
+			})
+		})
+	})
+	j.key("firstBreak").maybe(string(r.FirstBreak))
+}
+
+// ChainJSON returns a session's chain as a JSON object with the members links,
+// firstBreak and failureCategory, for reports that embed one.
+func ChainJSON(r *chain.Result) []byte {
+	j := &writer{}
+	j.object(func() {
+		jsonChain(j, r)
+		j.key("failureCategory").maybe(string(r.Category))
+	})
+	return j.out
+}
+
+// writer appends JSON, two blanks a level.
+type writer struct {
+	out   []byte
+	depth int
+	first bool // nothing written yet in the innermost object or array
+}
+
+func (j *writer) newline() {
+	if !j.first {
+		j.out = append(j.out, ',')
+	}
+	j.first = false
+	j.out = append(j.out, '\n')
+	for i := 0; i < j.depth; i++ {
+		j.out = append(j.out, ' ', ' ')
+	}
+}
+
+func (j *writer) enclose(open, end byte, body func()) {
+	j.out = append(j.out, open)
+	j.depth++
+	j.first = true
+	body()
+	j.depth--
+	if !j.first {
+		j.first = true
+		j.newline()
+	}
+	j.first = false
+	j.out = append(j.out, end)
+}
+
+func (j *writer) object(body func()) { j.enclose('{', '}', body) }
+
+func (j *writer) array(n int, each func(i int)) {
+	j.enclose('[', ']', func() {
+		for i := 0; i < n; i++ {
+			j.newline()
+			each(i)
+		}
+	})
+}
+
+func (j *writer) key(k string) *writer {
+	j.newline()
+	j.quote(k)
+	j.out = append(j.out, ':', ' ')
+	return j
+}
+
+func (j *writer) text(s string) { j.quote(s) }
+func (j *writer) num(n int64)   { j.out = strconv.AppendInt(j.out, n, 10) }
+
+// maybe writes null for an empty text.
+func (j *writer) maybe(s string) {
+	if s == "" {
+		j.out = append(j.out, "null"...)
+		return
+	}
+	j.quote(s)
+}
+
+func (j *writer) texts(list []string) { j.array(len(list), func(i int) { j.quote(list[i]) }) }
+
+// nums writes numbers on one line.
+func (j *writer) nums(list []int64) {
+	j.out = append(j.out, '[')
+	for i, n := range list {
+		if i > 0 {
+			j.out = append(j.out, ", "...)
+		}
+		j.num(n)
+	}
+	j.out = append(j.out, ']')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// quote writes a JSON string. What a terminal would obey or hide is escaped,
+// which changes no value; a lone surrogate, which no UTF-8 can hold and many
+// readers refuse even as an escape, reads \ud83d as text.
+func (j *writer) quote(s string) {
+	s = visible.UTF8(s)
+	j.out = append(j.out, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			j.out = append(j.out, '\\', byte(r))
+		case r == '\n':
+			j.out = append(j.out, '\\', 'n')
+		case r == '\t':
+			j.out = append(j.out, '\\', 't')
+		case r > 0xffff && visible.Hidden(r):
+			j.unit(0xd800 + (r-0x10000)>>10)
+			j.unit(0xdc00 + (r-0x10000)&0x3ff)
+		case visible.Hidden(r):
+			j.unit(r)
+		default:
+			j.out = utf8.AppendRune(j.out, r)
+		}
+	}
+	j.out = append(j.out, '"')
+}
+
+func (j *writer) unit(u rune) {
+	j.out = append(j.out, '\\', 'u', hexDigits[u>>12&15], hexDigits[u>>8&15], hexDigits[u>>4&15], hexDigits[u&15])
+}

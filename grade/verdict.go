@@ -1,0 +1,90 @@
+package grade
+
+import (
+	"github.com/sixlink/sixlink/grade/chain"
+	"github.com/sixlink/sixlink/grade/predicate"
+)
+
+// Word is a verdict: of a trial, a case or the run.
+type Word string
+
+// The verdicts.
+const (
+	Passed       Word = "passed"
+	Failed       Word = "failed"
+	Inconclusive Word = "inconclusive"
+)
+
+// Schema names the shape of the JSON verdict.
+const Schema = "sixlink/verdict/1"
+
+// Unassigned is the id of the case of sessions that no case claims.
+const Unassigned = "(unassigned)"
+
+// Verdict is the result of one grading.
+type Verdict struct {
+	AnalyzerVersion int
+	SuiteID         string
+	SuiteHash       string
+	Cases           []Case
+	Skipped         []Skipped
+	Word            Word
+	// Reasons say why the run is not passed, in the order of grading.md 5.3.
+	Reasons []string
+	// Paths name recordings for people: by id, where the file stood. They are in
+	// no JSON.
+	Paths map[string]string
+}
+
+// Case is a case with its trials.
+type Case struct {
+	ID     string
+	Word   Word
+	Reason string
+	Trials []Trial
+}
+
+// Trial is one session graded against one case.
+type Trial struct {
+	Recording, Session string
+	Labels             map[string]string
+	Word               Word
+	// Why says what made it inconclusive or failed, where no row does.
+	Why   string
+	Chain chain.Result
+	Rows  []Row
+}
+
+// Row is one check's outcome on one trial.
+type Row struct {
+	Check *predicate.Check
+	predicate.Outcome
+}
+
+// Skipped is a session, or a whole recording, that is no trial.
+type Skipped struct {
+	Recording, Session string
+	// Why is one of the constants below; Detail is for people.
+	Why, Detail string
+}
+
+// Reasons for skipping.
+const (
+	WhyProbe      = "probe"      // no call, and neither connection nor discovery failed
+	WhyNoSession  = "noSession"  // nothing in the recording is a session
+	WhyServer     = "server"     // of a server that the suite does not grade
+	WhyNotWhole   = "notWhole"   // torn or gapped where whole recordings are required
+	WhyUnreadable = "unreadable" // the recording cannot be read
+)
+
+// ExitCode is the exit code of the verb: 0 passed, 1 failed, 3 could not
+// evaluate. It is never 0 when nothing was measured.
+func (v *Verdict) ExitCode() int {
+	switch v.Word {
+	case Passed:
+		return 0
+	case Failed:
+		return 1
+	}
+	return 3
+}

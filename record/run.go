@@ -1,0 +1,224 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// A chunk run is what the relay offered, stored as it came (FORMAT.md 7): the
+// recorder's way to keep up when traffic is faster than lines can be made.
+const (
+	runHead    = 12      // magic, version, length of the entries
+	runEntry   = 64      // an entry before its credentials and bytes
+	runMask    = 20      // one credential
+	runLimit   = 4 << 20 // a run is ended after that many bytes
+	maxRun     = 12 << 20
+	runVersion = 1
+)
+
+const (
+	runFrames = 1 // the entry is whole frames
+	runLine   = 2 // the entry is a record's line
+)
+
+const (
+	runCont = 1 << iota
+	runHeadless
+	runMore
+	runLast
+	runSince
+)
+
+var (
+	runStart = [4]byte{'6', 'L', 'C', 'R'}
+	errRun   = errors.New("a chunk run is malformed")
+	le       = binary.LittleEndian
+)
+
+// beginRun appends the head of a run.
+func beginRun(dst []byte) []byte {
+	dst = append(dst, runStart[:]...)
+	return append(dst, runVersion, 0, 0, 0, 0, 0, 0, 0)
+}
+
+// endRun completes a run and returns it with its CRC, which the next check names.
+func endRun(run []byte) ([]byte, uint32) {
+	le.PutUint32(run[8:], uint32(len(run)-runHead))
+	crc := crc32.Checksum(run, castagnoli)
+	return le.AppendUint32(run, crc), crc
+}
+
+// appendBlock appends an entry of frames.
+func appendBlock(dst []byte, b *block) []byte {
+	var flags uint16
+	for i, set := range [5]bool{b.cont, b.headless, b.more, b.last, b.since != nil} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	var since Since
+	if b.since != nil {
+		since = *b.since
+	}
+	dst = append(dst, runFrames, byte(index(b.from))+1)
+	dst = le.AppendUint16(dst, flags)
+	dst = le.AppendUint32(dst, uint32(len(b.masked)))
+	for _, n := range [6]int64{b.seq, b.at, b.off, b.length, since.After, since.At} {
+		dst = le.AppendUint64(dst, uint64(n))
+	}
+	dst = le.AppendUint32(dst, uint32(len(b.data)))
+	dst = le.AppendUint32(dst, 0)
+	for _, m := range b.masked {
+		dst = le.AppendUint32(dst, uint32(m.Off))
+		dst = le.AppendUint32(dst, uint32(m.Len))
+		var mac [12]byte
+		copy(mac[:], m.MAC)
+		dst = append(dst, mac[:]...)
+	}
+	return append(dst, b.data...)
+}
+
+// appendRunLine appends an entry that is a record's line, with its LF.
+func appendRunLine(dst, line []byte) []byte {
+	var head [runEntry]byte
+	head[0] = runLine
+	le.PutUint32(head[56:], uint32(len(line)))
+	return append(append(dst, head[:]...), line...)
+}
+
+// runReader gives the lines that a run stands for, one by one: a run of line
+// feeds has a record for every byte.
+type runReader struct {
+	rest  []byte
+	block block  // what is left of the current entry
+	lines []byte // made and not given out
+	n     int64  // lines given out
+}
+
+// openRun checks a run's head and CRC.
+func openRun(run []byte) (*runReader, uint32, error) {
+	if len(run) < runHead+4 || [4]byte(run[:4]) != runStart {
+		return nil, 0, errRun
+	}
+	if run[4] != runVersion {
+		return nil, 0, &limitError{fmt.Sprintf("holds chunk runs of version %d, this sixlink reads %d: upgrade", run[4], runVersion)}
+	}
+	body := run[:len(run)-4]
+	crc := crc32.Checksum(body, castagnoli)
+	if uint64(le.Uint32(run[8:])) != uint64(len(body)-runHead) || le.Uint32(run[len(body):]) != crc {
+		return nil, 0, errRun
+	}
+	return &runReader{rest: body[runHead:]}, crc, nil
+}
+
+// next returns a line without its LF; nil at the end.
+func (r *runReader) next() ([]byte, error) {
+	for len(r.lines) == 0 {
+		if len(r.block.data) == 0 && !r.block.last {
+			if len(r.rest) == 0 {
+				return nil, nil
+			}
+			if err := r.read(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		r.step()
+	}
+	i := indexLF(r.lines)
+	line := r.lines[:i:i]
+	r.lines = r.lines[i+1:]
+	r.n++
+	return line, nil
+}
+
+// read takes the next entry off the run.
+func (r *runReader) read() error {
+	p := r.rest
+	if len(p) < runEntry {
+		return errRun
+	}
+	typ, from, flags := p[0], int(p[1]), le.Uint16(p[2:])
+	masks, n := uint64(le.Uint32(p[4:])), uint64(le.Uint32(p[56:]))
+	if masks*runMask+n > uint64(len(p)-runEntry) {
+		return errRun
+	}
+	var nums [6]int64
+	for i := range nums {
+		v := le.Uint64(p[8+8*i:])
+		if v > math.MaxInt64/4 {
+			return errRun
+		}
+		nums[i] = int64(v)
+	}
+	p = p[runEntry:]
+	if typ == runLine {
+		r.lines, r.rest = p[:n:n], p[n:]
+		if n < 2 || indexLF(r.lines) != int(n)-1 {
+			return errRun
+		}
+		return nil
+	}
+	if typ != runFrames || from < 1 || from > 3 {
+		return errRun
+	}
+	b := block{from: directions[from-1], seq: nums[0], at: nums[1], off: nums[2], length: nums[3],
+		cont: flags&runCont != 0, headless: flags&runHeadless != 0, more: flags&runMore != 0, last: flags&runLast != 0}
+	if flags&runSince != 0 {
+		b.since = &Since{nums[4], nums[5]}
+	}
+	for range masks {
+		m := Mask{Off: int64(le.Uint32(p)), Len: int64(le.Uint32(p[4:]))}
+		if p[8] != 0 {
+			m.MAC = string(p[8:20])
+		}
+		if m.Off+m.Len > int64(n) || len(b.masked) > 0 && m.Off < b.masked[len(b.masked)-1].Off {
+			return errRun
+		}
+		b.masked = append(b.masked, m)
+		p = p[runMask:]
+	}
+	b.data, r.rest = p[:n:n], p[n:]
+	if !b.last && (n == 0 || b.data[n-1] != '\n') {
+		return errRun // bytes behind the last line end are no frame
+	}
+	r.block = b
+	return nil
+}
+
+// runStep is how many bytes of an entry are made into lines at a time.
+const runStep = 4 << 10
+
+// step makes lines of some of the block.
+func (r *runReader) step() {
+	b := &r.block
+	part := *b
+	if i := lastLF(b.data[:min(len(b.data), runStep)]); i >= 0 {
+		part.data = b.data[:i+1]
+	} else if i := indexLF(b.data); i >= 0 {
+		part.data = b.data[:i+1]
+	}
+	n := int64(len(part.data))
+	whole := n == int64(len(b.data))
+	part.last = b.last && whole && (n == 0 || part.data[n-1] != '\n')
+	cut := 0
+	for cut < len(b.masked) && b.masked[cut].Off < n {
+		cut++
+	}
+	part.masked = b.masked[:cut:cut]
+	r.lines = nil
+	part.frames(func(f *frame) { r.lines = appendFrame(r.lines, f) })
+	if part.last || whole && !b.last {
+		r.block = block{}
+		return
+	}
+	rest := block{from: b.from, seq: b.seq + countLF(part.data), at: b.at, off: b.off + n, more: b.more, last: b.last, data: b.data[n:]}
+	for _, m := range b.masked[cut:] {
+		m.Off -= n
+		rest.masked = append(rest.masked, m)
+	}
+	r.block = rest
+}
