@@ -3,10 +3,10 @@ package grade
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sixlink/sixlink/grade/internal/lazy"
 	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/grade/predicate"
 )
@@ -96,7 +96,7 @@ func (l *loader) object(v *value.Value, path string, members ...member) {
 }
 
 func join(path, key string) string {
-	if !plainKey.MatchString(key) {
+	if !plainKey().MatchString(key) {
 		key = predicate.Quoted(key)
 	}
 	if path == "" {
@@ -105,7 +105,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_$-]{1,64}$`)
+var plainKey = lazy.Regexp(`^[A-Za-z0-9_$-]{1,64}$`)
 
 // list checks that v is a list of at most limit elements.
 func (l *loader) list(v *value.Value, path string, limit int, each func(v *value.Value, path string)) {
@@ -192,11 +192,11 @@ func (l *loader) fraction(into **big.Rat) func(v *value.Value, path string) {
 	}
 }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var idPattern = lazy.Regexp(`^[A-Za-z0-9_-]{1,128}$`)
 
 func (l *loader) id(into *string) func(v *value.Value, path string) {
 	return func(v *value.Value, path string) {
-		if v.Kind != value.String || !idPattern.MatchString(v.Str) {
+		if v.Kind != value.String || !idPattern().MatchString(v.Str) {
 			l.want(v, path, "an id of 1 to 128 letters, digits, _ and -")
 			return
 		}

@@ -3,7 +3,6 @@ package grade
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/sixlink/sixlink/grade/internal/lazy"
 	"github.com/sixlink/sixlink/grade/internal/value"
 )
 
@@ -290,11 +290,11 @@ func (c *converter) mapping(values []*ast.MappingValueNode, pos value.Pos, depth
 
 // The core schema of YAML 1.2: yes, no, on and 0b1 are strings, 017 is seventeen.
 var (
-	coreInt   = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	coreOctal = regexp.MustCompile(`^0o[0-7]+$`)
-	coreHex   = regexp.MustCompile(`^0x[0-9a-fA-F]+$`)
-	coreFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	coreInf   = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	coreInt   = lazy.Regexp(`^[-+]?[0-9]+$`)
+	coreOctal = lazy.Regexp(`^0o[0-7]+$`)
+	coreHex   = lazy.Regexp(`^0x[0-9a-fA-F]+$`)
+	coreFloat = lazy.Regexp(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	coreInf   = lazy.Regexp(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
 // scalar resolves a scalar by its text; the parser's own idea of numbers is that
@@ -325,15 +325,15 @@ func scalar(n ast.Node, pos value.Pos) (value.Value, error) {
 	}
 	num := func(s string) (value.Value, error) { return value.Value{Kind: value.Number, Str: s, Pos: pos}, nil }
 	switch {
-	case coreInt.MatchString(s), coreFloat.MatchString(s):
+	case coreInt().MatchString(s), coreFloat().MatchString(s):
 		return num(value.ExactNumber(s))
-	case coreOctal.MatchString(s), coreHex.MatchString(s):
+	case coreOctal().MatchString(s), coreHex().MatchString(s):
 		n, err := parseUint(s)
 		if err != nil {
 			return value.Value{}, problemf(pos, "the number %.40s does not fit 64 bits", s)
 		}
 		return num(n)
-	case coreInf.MatchString(s):
+	case coreInf().MatchString(s):
 		return value.Value{}, problemf(pos, "%s is no JSON number", s)
 	}
 	return value.Value{Kind: value.String, Str: s, Pos: pos}, nil

@@ -67,14 +67,21 @@ type Recorder struct {
 	stop   chan time.Duration
 	done   chan struct{}
 	broken atomic.Bool
-	frames [3]framer
-	spans  []mask.Span
-	line   []byte
-	whole  bool // the block at hand ends where its direction does, or a gap begins
+
+	// Of the recorder's goroutine, and of its worker while it waits for that.
 	pressure
+	frames    [3]framer
+	spans     []mask.Span
+	line      []byte
+	whole     bool // the block at hand ends where its direction does, or a gap begins
 	giveBlock func(*block)
 	giveFrame func(*frame)
 	taken     []*slab
+	next      int // of taken
+	worker    *worker
+	workerJob func()
+	late      *time.Timer
+	panicked  any
 	clock     time.Time // of the last clock record
 	offset    int64     // that it told
 }
@@ -109,7 +116,8 @@ func Begin(cfg Config) (*Recorder, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(cfg.Dir, cfg.Name), err)
 	}
 	r.w = w
-	r.giveBlock, r.giveFrame = r.block, r.frame
+	r.giveBlock, r.giveFrame, r.workerJob = r.block, r.frame, r.onWorker
+	r.worker, r.late = newWorker(), time.NewTimer(time.Hour)
 	r.q = newQueue(r.now, !cfg.Lossless)
 	w.patient = func() bool { return !r.q.isLossy() }
 	for i := range r.frames {
@@ -265,6 +273,8 @@ func (r *Recorder) Lossy() bool { return r != nil && (r.broken.Load() || r.w.los
 // run is the recorder's own goroutine. The relay never waits for it.
 func (r *Recorder) run() {
 	defer close(r.done)
+	defer r.worker.close()
+	defer r.late.Stop()
 	defer func() {
 		if p := recover(); p != nil {
 			r.broken.Store(true)
@@ -283,7 +293,7 @@ func (r *Recorder) run() {
 				return
 			}
 		case req := <-r.flush:
-			r.work()
+			r.work(true)
 			close(req.done)
 		case seal := <-r.stop:
 			r.finish(seal)
@@ -304,43 +314,70 @@ func (r *Recorder) busy() (seal time.Duration, stop bool) {
 			wait = next
 		}
 		t.Reset(wait)
+		hurry := false
 		select {
 		case <-t.C:
-		case <-r.q.wake: // there is much
+		case <-r.q.wake:
+			hurry = true // there is much
 		case req := <-r.flush:
-			r.work()
+			r.work(true)
 			close(req.done)
 			continue
 		case seal := <-r.stop:
 			return seal, true
 		}
 		open := r.q.cutOld() > 0
-		if r.work() == 0 && !open {
+		if r.work(hurry) == 0 && !open {
 			return 0, false
 		}
 		r.tellClock()
 	}
 }
 
-// work writes all that is queued and flushes. It returns how many entries there were.
-func (r *Recorder) work() int {
+// work writes all that is queued and flushes, on the worker's thread unless there
+// is reason to hurry. It returns how many entries there were.
+func (r *Recorder) work(hurry bool) int {
+	r.taken, r.next = r.q.take(r.taken[:0]), 0
 	n := 0
-	r.taken = r.q.take(r.taken[:0])
+	for _, s := range r.taken {
+		n += len(s.entries)
+	}
 	r.press(r.taken)
-	for i, s := range r.taken {
+	if !hurry && !r.pressed && n > 0 {
+		r.worker.do(r.workerJob, r.late)
+		if r.panicked != nil {
+			panic(r.panicked)
+		}
+	}
+	r.steps(nil)
+	return n
+}
+
+// steps writes what was taken and flushes; stop ends it between two slabs.
+func (r *Recorder) steps(stop *atomic.Bool) {
+	for r.next < len(r.taken) {
+		if stop != nil && stop.Load() {
+			return
+		}
+		s := r.taken[r.next]
 		for j := range s.entries {
 			r.entry(&s.entries[j])
 		}
-		n += len(s.entries)
 		r.q.release(s)
-		r.taken[i] = nil
+		r.taken[r.next] = nil
+		r.next++
 	}
 	r.endRun()
 	r.w.flush()
 	if cap(r.line) > bufferBytes {
 		r.line = nil
 	}
-	return n
+}
+
+// onWorker is the worker's job.
+func (r *Recorder) onWorker() {
+	defer func() { r.panicked = recover() }()
+	r.steps(&r.worker.stop)
 }
 
 func (r *Recorder) entry(e *entry) {
@@ -424,6 +461,6 @@ func (r *Recorder) tellClock() {
 }
 
 func (r *Recorder) finish(seal time.Duration) {
-	r.work()
+	r.work(true)
 	r.w.end(seal)
 }

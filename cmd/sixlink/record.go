@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,9 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	if err != nil {
 		return usageError(s, name, err)
 	}
+	// The recorder's thread may hold a processor's worth of Go while it waits for
+	// time nobody else wants; the relay must not run short of them (recorder.md 1.2).
+	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
 	say := newSayer(s.err, f.quiet)
 	cfg.Notice = say.line
 	rec, err := record.Begin(cfg)

@@ -2,10 +2,10 @@ package predicate
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sixlink/sixlink/grade/internal/lazy"
 	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/record/visible"
 )
@@ -71,7 +71,7 @@ func redacted(v *value.Value, depth int) value.Value {
 		out.Obj = nil
 		for i := range v.Obj {
 			m := v.Obj[i]
-			if secretKey.MatchString(m.Key) {
+			if secretKey().MatchString(m.Key) {
 				m.Value = value.Text(replaced)
 			} else {
 				m.Value = redacted(&m.Value, depth+1)
@@ -86,18 +86,18 @@ func redacted(v *value.Value, depth int) value.Value {
 const secretWords = `authorization|bearer|password|passwd|secret|token|api_key|api-key|apikey|access_key|client_secret|cookie|credential|private_key`
 
 var (
-	secretKey  = regexp.MustCompile(`(?i)` + secretWords)
-	secretPair = regexp.MustCompile(`(?i)((?:[\w-]*(?:` + secretWords + `)[\w-]*)["']?\s*[:=]\s*["']?)([^\s"',;}]+)`)
-	bearer     = regexp.MustCompile(`(?i)\bbearer\s+[A-Za-z0-9._~+/=-]+`)
-	vendor     = regexp.MustCompile(`\b(?:sk|pk|rk|gh[pousr]|xox[abprs])[-_][A-Za-z0-9_-]{8,}`)
+	secretKey  = lazy.Regexp(`(?i)` + secretWords)
+	secretPair = lazy.Regexp(`(?i)((?:[\w-]*(?:` + secretWords + `)[\w-]*)["']?\s*[:=]\s*["']?)([^\s"',;}]+)`)
+	bearer     = lazy.Regexp(`(?i)\bbearer\s+[A-Za-z0-9._~+/=-]+`)
+	vendor     = lazy.Regexp(`\b(?:sk|pk|rk|gh[pousr]|xox[abprs])[-_][A-Za-z0-9_-]{8,}`)
 )
 
 // Scrub replaces what looks like a secret in free text.
 func Scrub(s string) string {
-	s = bearer.ReplaceAllString(s, "Bearer "+replaced)
-	s = vendor.ReplaceAllString(s, replaced)
-	return secretPair.ReplaceAllStringFunc(s, func(m string) string {
-		parts := secretPair.FindStringSubmatch(m)
+	s = bearer().ReplaceAllString(s, "Bearer "+replaced)
+	s = vendor().ReplaceAllString(s, replaced)
+	return secretPair().ReplaceAllStringFunc(s, func(m string) string {
+		parts := secretPair().FindStringSubmatch(m)
 		if parts[2] == replaced || strings.EqualFold(parts[2], "bearer") {
 			return m
 		}
