@@ -52,12 +52,12 @@ type block struct {
 	masked []Mask
 }
 
-// frames gives the block's frames one by one. f and what is in it are only valid
-// during the call.
-func (b *block) frames(give func(*frame)) {
+// frames gives the block's frames one by one, in fr, which the caller lends so
+// that none is allocated.
+func (b *block) frames(fr *frame, give func(*frame)) {
 	p, off, seq := b.data, b.off, b.seq
 	masked := b.masked
-	fr := frame{at: b.at, from: b.from, cont: b.cont, headless: b.headless, since: b.since, total: b.length}
+	*fr = frame{at: b.at, from: b.from, cont: b.cont, headless: b.headless, since: b.since, total: b.length}
 	for {
 		i := indexLF(p)
 		if i < 0 && !b.last {
@@ -82,7 +82,7 @@ func (b *block) frames(give func(*frame)) {
 			}
 		}
 		masked = masked[n:]
-		give(&fr)
+		give(fr)
 		if i < 0 {
 			return
 		}
@@ -105,6 +105,9 @@ type framer struct {
 	// held tells how many bytes at the end of a part must wait for what follows,
 	// since a credential may begin there. They open the next part.
 	held func([]byte) int
+
+	out   block // the block that was given last, and its since: nothing is allocated for one
+	begun Since
 }
 
 // add turns one entry of the framer's direction into blocks. give must not keep
@@ -129,7 +132,7 @@ func (f *framer) add(e *entry, give func(*block)) {
 	}
 	b.data = f.buf[:len(f.buf)-keep]
 	n := int64(len(b.data))
-	give(&b)
+	give(b)
 	f.headless = false
 	rest := copy(f.buf, f.buf[len(f.buf)-keep:])
 	f.reset(f.buf[:rest])
@@ -171,7 +174,7 @@ func (f *framer) data(e *entry, give func(*block)) (lines int64) {
 			f.buf = append(f.buf, b.data...)
 			b.data = f.buf
 		}
-		give(&b)
+		give(b)
 		f.lost()
 		p = p[i+1:]
 		f.off = e.off + int64(i+1)
@@ -182,13 +185,14 @@ func (f *framer) data(e *entry, give func(*block)) (lines int64) {
 	return lines
 }
 
-func (f *framer) block(seq, at int64) block {
-	b := block{from: f.from, seq: seq, at: at, off: f.off, cont: f.cont, headless: f.headless, length: f.length}
+func (f *framer) block(seq, at int64) *block {
+	f.out = block{from: f.from, seq: seq, at: at, off: f.off, cont: f.cont, headless: f.headless, length: f.length,
+		masked: f.out.masked[:0]}
 	if f.reads > 1 {
-		since := f.since
-		b.since = &since
+		f.begun = f.since
+		f.out.since = &f.begun
 	}
-	return b
+	return &f.out
 }
 
 // lost ends the open line: it is complete, or a gap swallowed its end.

@@ -74,6 +74,7 @@ type Recorder struct {
 	spans     []mask.Span
 	line      []byte
 	whole     bool // the block at hand ends where its direction does, or a gap begins
+	scratch   frame
 	giveBlock func(*block)
 	giveFrame func(*frame)
 	taken     []*slab
@@ -422,7 +423,7 @@ func (r *Recorder) block(b *block) {
 		}
 	}
 	if !r.pressed {
-		b.frames(r.giveFrame)
+		b.frames(&r.scratch, r.giveFrame)
 		return
 	}
 	r.chunks = appendBlock(r.chunks, b)

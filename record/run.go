@@ -210,7 +210,8 @@ func (r *runReader) step() {
 	}
 	part.masked = b.masked[:cut:cut]
 	r.lines = nil
-	part.frames(func(f *frame) { r.lines = appendFrame(r.lines, f) })
+	var fr frame
+	part.frames(&fr, func(f *frame) { r.lines = appendFrame(r.lines, f) })
 	if part.last || whole && !b.last {
 		r.block = block{}
 		return

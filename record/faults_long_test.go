@@ -1,0 +1,320 @@
+//go:build faults
+
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// damaged is a recording that is going to be damaged, with what passed.
+type damaged struct {
+	name   string
+	data   []byte
+	pieces []piece
+	sealed bool
+}
+
+// toDamage makes the three forms that a file can have: an open one of many
+// flushes, a sealed one, and one of chunk runs. They hold whole and open lines,
+// bytes that are no text, and events.
+func toDamage(t *testing.T) []damaged {
+	t.Helper()
+	var out []damaged
+	for _, c := range []struct {
+		name string
+		seal time.Duration
+		runs bool
+	}{{"open", -time.Second, false}, {"sealed", time.Minute, false}, {"chunk runs", -time.Second, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			var pieces []piece
+			for i := range 12 {
+				pieces = append(pieces,
+					piece{Client, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"n":%d}}`+"\n", i, i*i*7919), 45 * time.Millisecond},
+					piece{Server, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"t":"é%x"}}`+"\n", i, i*104729), 0},
+					piece{Stderr, fmt.Sprintf("log %d \xff\n", i), 0})
+				if i%5 == 0 {
+					pieces = append(pieces, piece{Server, `{"open":`, 0}, piece{Server, "1}\n", 130 * time.Millisecond})
+				}
+			}
+			cfg := Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Command: []string{"srv"}}
+			if c.runs {
+				cfg.press = func() bool { return true }
+			}
+			r, err := Begin(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range pieces {
+				time.Sleep(p.pause)
+				r.Data(p.from, []byte(p.data))
+			}
+			r.Event(Record{Kind: KindExit, Exit: &Exit{Signal: "KILL"}})
+			r.Close(c.seal)
+			data, err := os.ReadFile(r.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, damaged{c.name, data, pieces, c.seal > 0})
+		})
+	}
+	return out
+}
+
+// believed asserts that every byte that a reader gives was seen. It returns how
+// many records there were and the state.
+func (d *damaged) believed(t *testing.T, path, what string, whole []*Record) (int, State) {
+	t.Helper()
+	r, err := Open(path, Options{MaxDecompressed: 64 << 20})
+	if err != nil {
+		return 0, Torn // its first check is gone: said, and nothing given
+	}
+	defer r.Close()
+	var recs []*Record
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			if err != io.EOF {
+				return len(recs), Torn
+			}
+			break
+		}
+		recs = append(recs, rec)
+	}
+	for _, from := range directions {
+		if got := reconstruct(recs, from); !strings.HasPrefix(sum(d.pieces, from), got) {
+			t.Fatalf("%s: %s: %s: %q was not seen", d.name, what, from, got)
+		}
+	}
+	for i, rec := range recs {
+		if rec.Kind != KindHeader && rec.Kind != KindClosing && (i >= len(whole) || !bytes.Equal(rec.Line, whole[i].Line)) {
+			t.Fatalf("%s: %s: record %d was not written: %s", d.name, what, i, rec.Line)
+		}
+	}
+	return len(recs), r.End().State
+}
+
+// A bit flipped at 10,000 random places, over the forms of file: never a panic,
+// never a record that was not written.
+func TestFaultFlippedBits(t *testing.T) {
+	for _, d := range toDamage(t) {
+		t.Run(d.name, func(t *testing.T) { t.Parallel(); d.flip(t, 10_000/3+1) })
+	}
+}
+
+func (d *damaged) flip(t *testing.T, flips int) {
+	path := filepath.Join(t.TempDir(), "flip"+Suffix)
+	if err := os.WriteFile(path, d.data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole, _ := readAll(t, path, Options{Verify: true})
+	rnd := rand.New(rand.NewPCG(10, 11))
+	noticed, given := 0, 0
+	for range flips {
+		bit := rnd.IntN(8 * len(d.data))
+		bad := bytes.Clone(d.data)
+		bad[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, state := d.believed(t, path, fmt.Sprintf("bit %d", bit), whole)
+		if given += n; state == Torn || n < len(whole) {
+			noticed++
+		}
+	}
+	t.Logf("observed: %s (%d bytes): %d flips, %d noticed, the others changed no line; on average %d of %d records were still given; no byte that was not seen",
+		d.name, len(d.data), flips, noticed, given/flips, len(whole))
+	if noticed < flips/2 {
+		t.Errorf("%s: only %d of %d flips were noticed", d.name, noticed, flips)
+	}
+}
+
+// A cut at every byte of each form of file: a prefix, which grows with the file,
+// and torn until the last byte.
+func TestFaultCutAtEveryByte(t *testing.T) {
+	for _, d := range toDamage(t) {
+		t.Run(d.name, func(t *testing.T) { t.Parallel(); d.cut(t) })
+	}
+}
+
+func (d *damaged) cut(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cut"+Suffix)
+	if err := os.WriteFile(path, d.data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole, end := readAll(t, path, Options{Verify: true})
+	if end.State != Sealed {
+		t.Fatalf("%s: %+v", d.name, end)
+	}
+	most, steps, repaired := 0, 0, 0
+	for n := range len(d.data) {
+		if err := os.WriteFile(path, d.data[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, state := d.believed(t, path, fmt.Sprintf("cut at %d", n), whole)
+		if state == Sealed && got < len(whole) || got < most {
+			t.Fatalf("%s: cut at %d: %d records, state %s; before there were %d", d.name, n, got, state, most)
+		}
+		if got > most {
+			most = got
+			steps++
+		}
+		if n%29 == 0 && got > 0 {
+			out := filepath.Join(dir, fmt.Sprintf("r%d%s", n, Suffix))
+			if _, err := Repair(path, out, "test", Options{}); err != nil {
+				t.Fatalf("%s: cut at %d: repair: %v", d.name, n, err)
+			}
+			again, end := readAll(t, out, Options{Verify: true})
+			if end.State != Sealed || len(frames(again)) > len(frames(whole)) {
+				t.Fatalf("%s: cut at %d: repaired is %+v", d.name, n, end)
+			}
+			repaired++
+		}
+	}
+	t.Logf("observed: %s: cut at each of %d bytes, %d records in %d steps, %d of the cuts repaired; always a prefix", d.name, len(d.data), most, steps, repaired)
+	if !d.sealed && steps < 12 {
+		t.Errorf("%s: %d steps: what was flushed cannot be read", d.name, steps)
+	}
+}
+
+// slowFile takes so long for a byte.
+type slowFile struct {
+	f       *os.File
+	perByte time.Duration
+	most    *atomic.Int64 // the longest write, in bytes
+}
+
+func (s slowFile) WriteAt(p []byte, off int64) (int, error) {
+	s.most.Store(max(s.most.Load(), int64(len(p))))
+	time.Sleep(time.Duration(len(p)) * s.perByte)
+	return s.f.WriteAt(p, off)
+}
+
+// A disk of 1 MB/s under 40 MB/s, without the need for a real one: the relay's
+// calls do not wait, the memory stays within the queue's and the encoder's bounds,
+// what is lost is counted, and what is written can be read while it is written.
+func TestFaultSlowDiskInside(t *testing.T) {
+	var most atomic.Int64
+	var told notices
+	r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Notice: told.add,
+		wrap: func(f *os.File) io.WriterAt { return slowFile{f, time.Microsecond, &most} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	line := make([]byte, 40_000)
+	for i := range line {
+		line[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/"[rnd.IntN(64)]
+	}
+	line[len(line)-1] = '\n'
+	var sent, lines int64
+	var longest time.Duration
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	peak := uint64(0)
+	const seconds = 6
+	for start := time.Now(); time.Since(start) < seconds*time.Second; {
+		line[rnd.IntN(len(line)-1)] = 'x'
+		call := time.Now()
+		r.Data(Server, line)
+		longest = max(longest, time.Since(call))
+		sent += int64(len(line))
+		lines++
+		if lines%100 == 0 {
+			runtime.ReadMemStats(&now)
+			peak = max(peak, now.HeapInuse)
+		}
+		time.Sleep(time.Until(start.Add(time.Duration(lines) * time.Millisecond)))
+	}
+	live, err := drain(r.Path())
+	visible := int64(0)
+	for _, rec := range live {
+		visible += int64(len(rec.Data)) + int64(len(rec.EOL))
+	}
+	closing := time.Now()
+	r.Close(SealLimit)
+	closed := time.Since(closing)
+	recs, end := readAll(t, r.Path(), Options{})
+	kept := int64(len(reconstruct(recs, Server)))
+	var lost, lostLines int64
+	for _, rec := range recs {
+		if rec.Kind == KindGap {
+			lost += rec.Gap.Streams[Server].Bytes
+			lostLines += rec.Gap.Streams[Server].Frames
+		}
+	}
+	t.Logf("observed: %.0f MB in %d s, the longest call took %v; kept %.1f MB and %d gaps; %.1f MB could be read after %d s (%v); closing took %v; heap %.1f MiB more than before; longest write %d bytes; told %q",
+		float64(sent)/1e6, seconds, longest.Round(time.Microsecond), float64(kept)/1e6, end.Gaps, float64(visible)/1e6, seconds, err, closed.Round(time.Millisecond),
+		float64(peak-min(peak, before.HeapInuse))/(1<<20), most.Load(), told.all())
+	if longest > 200*time.Millisecond {
+		t.Errorf("a call of the relay took %v", longest)
+	}
+	if peak > before.HeapInuse+(72<<20) {
+		t.Errorf("the heap grew by %d bytes", peak-before.HeapInuse)
+	}
+	if err != nil || visible == 0 {
+		t.Errorf("nothing could be read of the live file: %v", err)
+	}
+	if end.State == Sealed && (kept+lost != sent || int64(len(frames(recs)))+lostLines != lines || end.Gaps == 0) {
+		t.Errorf("%d bytes kept and %d lost of %d, %d lines lost of %d, %d frames", kept, lost, sent, lostLines, lines, len(frames(recs)))
+	}
+	if len(told.all()) != 1 {
+		t.Errorf("the user was told %q", told.all())
+	}
+	// Hosts kill after 2 s and 2 s more (wire.md 1.2).
+	if closed > 6*time.Second {
+		t.Errorf("closing took %v", closed)
+	}
+}
+
+// A machine that slept: the wall clock has jumped against the monotonic one. A
+// clock record says by how much, and times go on as if nothing had happened. The
+// two clocks of a process cannot be moved apart by a test, so the jump is made in
+// what the recorder believes that it told last.
+func TestFaultSuspend(t *testing.T) {
+	for _, jump := range []time.Duration{time.Hour, -time.Hour, 60 * time.Millisecond, 40 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Data(Client, message(1))
+			time.Sleep(10 * time.Second)
+			synctest.Wait() // the recorder sleeps, and looks at nothing
+			r.offset -= int64(jump)
+			r.Data(Server, message(1))
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			r.Data(Client, message(2))
+			r.Close(time.Minute)
+			recs, end := readAll(t, r.Path(), Options{Verify: true})
+			checkOrder(t, recs)
+			var clocks []*Record
+			for _, rec := range recs {
+				if rec.Kind == KindClock {
+					clocks = append(clocks, rec)
+				}
+			}
+			want := 0
+			if jump.Abs() > clockJump {
+				want = 1
+			}
+			if len(clocks) != want || end.State != Sealed || len(frames(recs)) != 3 {
+				t.Fatalf("%v: %d clock records, %+v", jump, len(clocks), end)
+			}
+			t.Logf("observed: a jump of %v between two frames: %d clock records", jump, len(clocks))
+		})
+	}
+}
