@@ -4,7 +4,11 @@ export CGO_ENABLED ?= 0
 BIN := bin
 FUZZTIME ?= 20s
 
-.PHONY: build test race lint bench fuzz faults e2e demo fixtures clean
+# Runs a command and leaves out the lines that say nothing; its exit code counts.
+quiet = @mkdir -p $(BIN); $(1) >$(BIN)/$@.out 2>&1; rc=$$?; \
+	grep -v 'no test files\|no tests to run\|^=== ' $(BIN)/$@.out; exit $$rc
+
+.PHONY: build test race lint bench fuzz faults soak e2e demo clean
 
 build:
 	$(GO) build -trimpath -o $(BIN)/sixlink ./cmd/sixlink
@@ -36,17 +40,23 @@ bench: build
 
 # Every fuzz target for FUZZTIME each.
 fuzz:
-	@set -e; for p in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	@set -e; all=$$($(GO) list ./...); for p in $$all; do \
+	  list=$$($(GO) test -list '^Fuzz' $$p); \
+	  for f in $$(echo "$$list" | grep '^Fuzz'); do \
 	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x $$p; done; done
 
 # Tests that must wait for real time, or need a small disk.
 faults: build
-	$(GO) test -tags faults -run 'Fault' -count 1 -v ./... | grep -v 'no test files\|no tests to run\|^=== '
+	$(call quiet,$(GO) test -tags faults -run 'Fault' -count 1 -v -timeout 15m ./...)
+
+# Ten minutes of real servers under load, with bursts and restarts; ends with the accounting.
+MINUTES ?= 10
+soak: build
+	$(GO) run ./fixtures/soak --sixlink $(BIN)/sixlink --minutes $(MINUTES)
 
 # Real servers and clients from the npm registry (Node.js 20 or later).
 e2e: build
-	SIXLINK=$(abspath $(BIN)/sixlink) $(GO) test -tags e2e -count 1 -timeout 15m -v ./fixtures/e2e | grep -v '^=== '
+	$(call quiet,SIXLINK=$(abspath $(BIN)/sixlink) $(GO) test -tags e2e -count 1 -timeout 15m -v ./fixtures/e2e)
 
 clean:
 	rm -rf $(BIN) demo-recordings

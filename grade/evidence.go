@@ -75,14 +75,19 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 		if c.Error != nil {
 			e.What = "the answer holds result and error at once: malformed"
 		}
+		for _, r := range c.Remarks {
+			if r.Flag == session.FlagUnknownResultType {
+				e.What += ": " + r.Detail
+			}
+		}
 	case session.CallConnectionDrop:
-		e.What = "the server ended before it answered"
+		e.What = chain.Ended(s) + " before it answered"
 		e.Record = s.End.FirstSeq
 	case session.CallUndelivered:
 		if s.End.First != "server" {
 			return
 		}
-		e.What = "the server had ended before the request reached it"
+		e.What = chain.Ended(s) + " before the request reached it"
 		e.Record = s.End.FirstSeq
 	case session.CallNeverAnswered, session.CallClientGone:
 		switch {
@@ -92,7 +97,7 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 		case c.AnsweredLater:
 			e.What = "no answer, and the server answered later work"
 		case s.End.First == "server":
-			e.What = "the server ended before it answered"
+			e.What = chain.Ended(s) + " before it answered"
 			e.Record = s.End.FirstSeq
 		default:
 			return // the host left first: no error

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math/big"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sixlink/sixlink/grade/chain"
 	"github.com/sixlink/sixlink/grade/predicate"
@@ -21,7 +23,8 @@ type Recording struct {
 	Labels   map[string]string
 	Sessions []*session.Session
 	// Unreadable says why the recording could not be read at all; the rest may
-	// then be empty.
+	// then be empty. ID is then "sha256:" and the beginning of the hash of the
+	// file's content, or empty when not even that could be read.
 	Unreadable string
 }
 
@@ -37,8 +40,18 @@ type Options struct {
 // error means that the input itself is unusable (exit code 2).
 func Grade(suite *Suite, recs []Recording, o Options) (*Verdict, error) {
 	recs = slices.Clone(recs)
+	for i := range recs {
+		// The reason is in the JSON, and a path of this machine must not be.
+		if r := &recs[i]; r.Unreadable != "" && r.Path != "" {
+			r.Unreadable = strings.ReplaceAll(r.Unreadable, r.Path, "the file")
+			if dir := filepath.Dir(r.Path); dir != "." && dir != "/" { // of its other segments
+				r.Unreadable = strings.ReplaceAll(r.Unreadable, dir+"/", "")
+			}
+		}
+	}
 	slices.SortStableFunc(recs, func(a, b Recording) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
+		// The path comes last: it orders what reads the same in the JSON.
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Unreadable, b.Unreadable), cmp.Compare(a.Path, b.Path))
 	})
 	for i := 1; i < len(recs); i++ {
 		if recs[i].ID != "" && recs[i].ID == recs[i-1].ID {
@@ -52,7 +65,9 @@ func Grade(suite *Suite, recs []Recording, o Options) (*Verdict, error) {
 	}
 	g := grading{suite: suite, o: o, v: v}
 	for i := range recs {
-		v.Paths[recs[i].ID] = recs[i].Path
+		if recs[i].ID != "" {
+			v.Paths[recs[i].ID] = recs[i].Path
+		}
 		g.recording(&recs[i])
 	}
 	if len(g.trials) > 0 {
@@ -75,7 +90,7 @@ type grading struct {
 }
 
 func (g *grading) skip(r *Recording, session, why, detail string) {
-	g.v.Skipped = append(g.v.Skipped, Skipped{r.ID, session, why, detail})
+	g.v.Skipped = append(g.v.Skipped, Skipped{r.ID, session, r.Path, why, detail})
 }
 
 func (g *grading) recording(r *Recording) {
@@ -118,6 +133,14 @@ func (g *grading) session(r *Recording, s *session.Session) {
 		}
 		g.skip(r, s.ID, WhyProbe, detail)
 		return
+	}
+	if len(s.Calls) == 0 {
+		for _, l := range bare.Links[:2] {
+			if l.State == chain.Failed {
+				ev.NoCallBecause = string(l.Link) + " failed"
+				break
+			}
+		}
 	}
 	t := Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels}
 	in := chain.Input{Session: s, Evidence: ev}

@@ -14,6 +14,7 @@ import (
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/grade/report"
+	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
 	"github.com/sixlink/sixlink/record/session/catalog"
 )
@@ -148,6 +149,182 @@ func TestARecordingGivenTwiceIsRefused(t *testing.T) {
 	_, err := grade.Grade(grade.BuiltIn(), []grade.Recording{a, rec("q"), b}, grade.Options{})
 	if err == nil || !strings.Contains(err.Error(), "r.mcp.jsonl.zst") || !strings.Contains(err.Error(), "copy.mcp.jsonl.zst") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestUnreadableRecordingsAreToldApart(t *testing.T) {
+	lost := func(id, path, why string) grade.Recording {
+		return grade.Recording{ID: id, Path: path, Unreadable: why}
+	}
+	recs := []grade.Recording{
+		lost("sha256:00000000000000bb", "/home/me/b.mcp.jsonl.zst", "/home/me/b.mcp.jsonl.zst: not zstd"),
+		lost("", "/home/me/gone2.zst", "open /home/me/gone2.zst: permission denied"),
+		lost("", "/home/me/gone1.zst", "open /home/me/gone1.zst: no such file or directory"),
+		lost("sha256:00000000000000aa", "/home/me/c.0001.mcp.jsonl.zst", "segment /home/me/c.0002.mcp.jsonl.zst is torn"),
+		rec("r", made(session.CallResult)),
+	}
+	var want string
+	for i := range 3 {
+		v, err := grade.Grade(grade.BuiltIn(), recs, grade.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, s := range v.Skipped {
+			ids = append(ids, s.Recording)
+		}
+		if got := strings.Join(ids, " "); got != "  sha256:00000000000000aa sha256:00000000000000bb" {
+			t.Errorf("skipped %q", got)
+		}
+		var out, text bytes.Buffer
+		if err := report.JSON(&out, v); err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = out.String()
+		}
+		if out.String() != want || strings.Contains(want, "/home/me") {
+			t.Errorf("run %d:\n%s", i, out.String())
+		}
+		if err := report.Text(&text, v, report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			"skipped /home/me/gone1.zst: unreadable (open the file: no such file or directory)",
+			"skipped /home/me/gone2.zst: unreadable (open the file: permission denied)",
+			"skipped /home/me/b.mcp.jsonl.zst: unreadable (the file: not zstd)",
+			"skipped /home/me/c.0001.mcp.jsonl.zst: unreadable (segment c.0002.mcp.jsonl.zst is torn)",
+		} {
+			if !strings.Contains(text.String(), line+"\n") {
+				t.Errorf("no line %q in\n%s", line, text.String())
+			}
+		}
+		recs = append(recs[1:], recs[0])
+	}
+	// The same broken file under two names is given twice all the same.
+	again := recs[0]
+	again.ID, again.Path = "sha256:00000000000000bb", "/home/me/copy"
+	if _, err := grade.Grade(grade.BuiltIn(), append(recs, again), grade.Options{}); err == nil || !strings.Contains(err.Error(), "given twice") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A pass of "no error" in a session in which no call could be made is no pass.
+func TestNoCallCouldBeMadeIsAnErrorRow(t *testing.T) {
+	refused, unlisted := made(), made()
+	refused.Connection.Initialize.State, refused.Lists = session.ExchangeError, nil
+	unlisted.Lists[0].State, unlisted.Lists[0].ErrorCode = catalog.Failed, -32603
+	for why, s := range map[string]*session.Session{"connection failed": refused, "discovery failed": unlisted} {
+		v, err := grade.Grade(grade.BuiltIn(), []grade.Recording{rec("r", s)}, grade.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := v.Cases[0].Trials[0]
+		if r := trial.Rows[0]; r.Result != predicate.Error || r.Reason != "no call could be made: "+why {
+			t.Errorf("%s: %s", r.Result, r.Reason)
+		}
+		if trial.Word != grade.Inconclusive || v.ExitCode() != 3 || trial.Chain.Category != "setup" {
+			t.Errorf("%s %d %s", trial.Word, v.ExitCode(), trial.Chain.Category)
+		}
+	}
+}
+
+// A server that dies on its own, in front of a host whose end of file came first
+// (a pipe from a file): connection or call blame its exit, and show stderr's end.
+func TestCrashAfterTheHostsEndOfFileIsShown(t *testing.T) {
+	const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
+	const opened = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`
+	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}`
+	const trace = "Traceback (most recent call last):\n" + `ModuleNotFoundError: No module named 'ser` + "\x1b[31mver'"
+	one, zero := 1, 0
+	for name, x := range map[string]struct {
+		lines   []string // the host's, and the server's after a blank
+		command string
+		exit    record.Exit
+		link    int
+		state   string
+		text    []string
+		row     string // of noToolErrors
+	}{
+		"initialize":           {[]string{ask}, "server", record.Exit{Code: &one}, 0, "failed", []string{"the server exited with code 1", "initialize", `\u001b[31mver'`}, "no call could be made: connection failed"},
+		"initialize, a signal": {[]string{ask}, "server", record.Exit{Signal: "SEGV"}, 0, "failed", []string{"the server died of signal SEGV", "ModuleNotFoundError"}, "no call could be made: connection failed"},
+		"a call":               {[]string{ask, " " + opened, call}, "server", record.Exit{Code: &one}, 3, "failed", []string{"the server exited with code 1 before it answered", "ModuleNotFoundError"}, "the server exited with code 1 before it answered"},
+		"a launcher":           {[]string{ask}, "npx", record.Exit{Code: &one}, 0, "notMeasured", []string{"the server exited with code 1", "ModuleNotFoundError"}, ""},
+		"an orderly end":       {[]string{ask}, "server", record.Exit{Code: &zero}, 0, "notMeasured", []string{"initialize was not answered, and the server did not end first", "later the server exited with code 0", "ModuleNotFoundError"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &fixtures.Recording{Name: name, State: record.Sealed, Header: record.Header{FirstSeq: 1, Command: []string{x.command}}}
+			r.Add(record.Record{Kind: record.KindStart, Start: &record.Start{PID: 1}})
+			for _, l := range x.lines {
+				if l[0] == ' ' {
+					r.AddLine(record.Server, 2, l[1:], "\n")
+				} else {
+					r.AddLine(record.Client, 1, l, "\n")
+				}
+			}
+			r.Add(record.Record{Kind: record.KindClose, Close: &record.Close{Who: record.ByClient, What: record.Stdin}})
+			r.AddLine(record.Stderr, 3, trace, "\n")
+			r.Add(record.Record{Kind: record.KindExit, Exit: &x.exit})
+			in := decodeCase(t, r)
+			c := grade.Chain(in.Sessions[0], in.Sessions)
+			l := c.Links[x.link]
+			if string(l.State) != x.state {
+				t.Errorf("%s %s: %s", l.Link, l.State, l.Evidence.Text)
+			}
+			for _, part := range x.text {
+				if !strings.Contains(l.Evidence.Text, part) {
+					t.Errorf("no %q in %q", part, l.Evidence.Text)
+				}
+			}
+			v, err := grade.Grade(grade.BuiltIn(), []grade.Recording{in}, grade.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := ""
+			if len(v.Cases) > 0 {
+				row = v.Cases[0].Trials[0].Rows[0].Reason
+			}
+			if !strings.Contains(row, x.row) || (row == "") != (x.row == "") {
+				t.Errorf("row %q, want %q", row, x.row)
+			}
+		})
+	}
+}
+
+// An attempt that -32042 interrupted and that then succeeded is no error
+// (grading.md 0.1), and a resultType that nobody defines is one (wire.md 3.4).
+func TestInterruptedAttemptsAndUnknownResults(t *testing.T) {
+	const call = `"method":"tools/call","params":{"name":"t","arguments":{"a":1}`
+	const meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	const url = ` {"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"open this"}}`
+	for name, x := range map[string]struct {
+		lines []string
+		word  grade.Word
+		row   string
+	}{
+		"-32042, then success": {[]string{`{"jsonrpc":"2.0","id":1,` + call + `}}`, url, `{"jsonrpc":"2.0","id":2,` + call + `}}`, ` {"jsonrpc":"2.0","id":2,"result":{"content":[]}}`}, grade.Passed, "1 call, no tool error"},
+		"-32042 alone":         {[]string{`{"jsonrpc":"2.0","id":1,` + call + `}}`, url}, grade.Failed, "-32042"},
+		"unknown resultType":   {[]string{`{"jsonrpc":"2.0","id":1,` + call + meta + `}}`, ` {"jsonrpc":"2.0","id":1,"result":{"resultType":"weird","content":[]}}`}, grade.Failed, `the answer is malformed: resultType is "weird"`},
+		"missing resultType":   {[]string{`{"jsonrpc":"2.0","id":1,` + call + meta + `}}`, ` {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`}, grade.Passed, "no tool error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &fixtures.Recording{Name: name, State: record.Sealed, Header: record.Header{FirstSeq: 1, Command: []string{"server"}}}
+			r.Add(record.Record{Kind: record.KindStart, Start: &record.Start{PID: 1}})
+			for _, l := range x.lines {
+				if l[0] == ' ' {
+					r.AddLine(record.Server, 2, l[1:], "\n")
+				} else {
+					r.AddLine(record.Client, 1, l, "\n")
+				}
+			}
+			v, err := grade.Grade(grade.BuiltIn(), []grade.Recording{decodeCase(t, r)}, grade.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row := v.Cases[0].Trials[0].Rows[0]; v.Word != x.word || !strings.Contains(row.Reason, x.row) {
+				t.Errorf("%s: %s", v.Word, row.Reason)
+			}
+		})
 	}
 }
 

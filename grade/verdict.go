@@ -64,6 +64,8 @@ type Row struct {
 // Skipped is a session, or a whole recording, that is no trial.
 type Skipped struct {
 	Recording, Session string
+	// Path is where the recording was read, for people; it is in no JSON.
+	Path string
 	// Why is one of the constants below; Detail is for people.
 	Why, Detail string
 }

@@ -265,7 +265,7 @@ func TestSocketpairs(t *testing.T) {
 		h.mustHave("client end", "close client stdin: connection reset by peer", "exit 2")
 	})
 	t.Run("host gone", func(t *testing.T) {
-		h := start(t, quick, proxytest.Program{{Write: "up\n"}, {Hang: true}}.Argv(), withSockets(t))
+		h := start(t, gone, proxytest.Program{{Write: "up\n"}, {Hang: true}}.Argv(), withSockets(t))
 		h.read("up\n")
 		h.in.Close()
 		h.out.Close()

@@ -305,6 +305,9 @@ func (r *relay) signal(sig syscall.Signal, now time.Time) {
 	r.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{
 		Who: record.ByClient, What: record.Signal, Signal: signalName(sig), To: to}})
 	r.tap.flush(r.waits.Flush)
+	if endsServer(sig) {
+		r.tap.giveUp()
+	}
 	r.child.signal(sig, to)
 }
 
@@ -316,6 +319,7 @@ func (r *relay) ours(sig syscall.Signal, to, why string) {
 	r.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{
 		Who: record.ByProxy, What: record.Signal, Signal: signalName(sig), To: to, Why: why}})
 	r.tap.flush(r.waits.Flush)
+	r.tap.giveUp()
 	r.child.signal(sig, to)
 }
 

@@ -33,8 +33,7 @@ type relayOptions struct {
 	Story   string      `json:"story"` // file that gets the tap's lines
 	Command []string    `json:"command"`
 	Reap    bool        `json:"reap"`
-	Winch   bool        `json:"winch"` // each flush sends the child WINCH and waits for a word on stderr
-	Full    int         `json:"full"`  // the story says "full" when more of the server's bytes were offered
+	Full    int         `json:"full"` // the story says "full" when more of the server's bytes were offered
 }
 
 // becomeSubreaper makes orphans ours, as they are PID 1's.
@@ -66,12 +65,6 @@ func relayRole(args []string) int {
 			if offered += len(p); offered > o.Full && offered-len(p) <= o.Full {
 				fmt.Fprintln(tap.Log, "full")
 			}
-		}
-	}
-	if o.Winch {
-		tap.OnFlush = func() {
-			syscall.Kill(tap.Records()[0].Start.PID, syscall.SIGWINCH)
-			tap.Wait("stderr data") // the child's answer to it
 		}
 	}
 	s := &proxy.Stdio{Command: o.Command, Tap: tap, Waits: o.Waits}
@@ -108,6 +101,10 @@ var quick = proxy.Waits{
 	Held: 40 * time.Millisecond, Signalled: 40 * time.Millisecond, Group: time.Millisecond,
 	Repeat: time.Nanosecond, Stall: time.Hour,
 }
+
+// gone is quick for a server that obeys: KILL does not overtake it on a busy
+// machine.
+var gone = func() proxy.Waits { w := quick; w.Kill = time.Hour; return w }()
 
 // patient are waits that no test reaches: what must happen without them.
 var patient = proxy.Waits{

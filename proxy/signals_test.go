@@ -226,25 +226,6 @@ func TestChildIgnoresEOF(t *testing.T) {
 	})
 }
 
-// The flush comes before the signal: the tap's flush sends WINCH and ends when the
-// child has answered, which it can only while TERM has not ended it. Of two
-// signals that wait, the kernel and Go hand out the one with the lower number
-// first: that would be TERM.
-func TestFlushComesBeforeTheSignal(t *testing.T) {
-	r := startProcess(t, relayOptions{Winch: true, Command: proxytest.Program{
-		{On: map[string]proxytest.Program{
-			"WINCH": {{Stderr: &proxytest.Text{Plain: "flushed "}}},
-			"TERM":  {{Stderr: &proxytest.Text{Plain: "term"}}, {Exit: proxytest.Code(0)}}}},
-		{Write: "up\n"}, {Hang: true},
-	}.Argv()})
-	r.read("up\n")
-	r.cmd.Process.Signal(syscall.SIGTERM)
-	r.wait()
-	if got := r.errs.String(); got != "flushed term" {
-		t.Errorf("the child said %q", got)
-	}
-}
-
 func TestEscalationReachesTheGroup(t *testing.T) {
 	r := startProcess(t, relayOptions{Command: proxytest.Program{
 		{Ignore: []string{"INT"}},
@@ -399,7 +380,7 @@ func TestTermWhileTheTapWaits(t *testing.T) {
 // stands behind bytes that nobody reads.
 func TestHostGoneBehindUnreadBytes(t *testing.T) {
 	for _, sockets := range []bool{false, true} {
-		h := start(t, quick, proxytest.Program{{Write: "up\n"}, {Hang: true}}.Argv(), func(s *proxy.Stdio, h *host) {
+		h := start(t, gone, proxytest.Program{{Write: "up\n"}, {Hang: true}}.Argv(), func(s *proxy.Stdio, h *host) {
 			if sockets {
 				withSockets(t)(s, h)
 			}

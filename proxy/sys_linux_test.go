@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -185,4 +187,77 @@ func TestPipeSizeIsAsked(t *testing.T) {
 	if n := proxy.PipeSize(r); n != 8192 {
 		t.Errorf("%d bytes", n)
 	}
+}
+
+// The flush comes before the signal. The child is stopped, so a signal that was
+// sent to it stays pending, where the kernel shows it: none may while the tap
+// flushes.
+func TestFlushComesBeforeTheSignal(t *testing.T) {
+	var pid int
+	var duringFlush []string
+	h := start(t, patient, proxytest.Program{{Write: "up\n"}, {Hang: true}}.Argv(), func(_ *proxy.Stdio, h *host) {
+		h.tap.OnFlush = func() { duringFlush = statusOf(t, pid, "ShdPnd:") }
+	})
+	h.read("up\n")
+	pid = h.tap.Records()[0].Start.PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(proxytest.Guard); !allStopped(t, pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the child does not stop")
+		}
+	}
+	h.signals <- syscall.SIGTERM
+	if !h.tap.Wait("flush") {
+		t.Fatal(h.story())
+	}
+	syscall.Kill(pid, syscall.SIGCONT)
+	if s := h.wait(); s.Signal != syscall.SIGTERM {
+		t.Errorf("status %+v", s)
+	}
+	if len(duringFlush) != 1 {
+		t.Fatalf("pending signals during the flush: %q", duringFlush)
+	}
+	set, err := strconv.ParseUint(duringFlush[0], 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set&(1<<(syscall.SIGTERM-1)) != 0 {
+		t.Error("TERM was sent before the flush was over")
+	}
+}
+
+// statusOf gives a member of the status of every thread of pid; members of the
+// whole process are given once.
+func statusOf(t *testing.T, pid int, member string) (values []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/status")
+	if err != nil || len(files) == 0 {
+		t.Errorf("no threads of %d: %v", pid, err)
+	}
+	if member == "ShdPnd:" {
+		files = files[:1]
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // a thread that has just ended
+		}
+		for line := range strings.Lines(string(b)) {
+			if v, ok := strings.CutPrefix(line, member); ok {
+				values = append(values, strings.TrimSpace(v))
+			}
+		}
+	}
+	return values
+}
+
+func allStopped(t *testing.T, pid int) bool {
+	for _, v := range statusOf(t, pid, "State:") {
+		if !strings.HasPrefix(v, "T") {
+			return false
+		}
+	}
+	return true
 }

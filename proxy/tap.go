@@ -29,6 +29,8 @@ type Tap interface {
 	Flush(max time.Duration) bool
 }
 
+// A Tap may also have a method GiveUp(): see guard.giveUp.
+
 // guard is the only caller of a Tap. After a panic in the tap, and after
 // silence, it offers nothing more: recording is off, traffic goes on
 // (recorder.md 3.7). A nil tap is one that was never on.
@@ -85,6 +87,18 @@ func (g *guard) flush(max time.Duration) {
 	}
 	defer g.rescue()
 	g.tap.Flush(max)
+}
+
+// giveUp tells a tap that makes traffic wait, and cannot go on itself, that the
+// server is to end. A full disk must not hold that up (recorder.md 3.7).
+func (g *guard) giveUp() {
+	if g.off.Load() {
+		return
+	}
+	defer g.rescue()
+	if t, ok := g.tap.(interface{ GiveUp() }); ok {
+		t.GiveUp()
+	}
 }
 
 func (g *guard) closed(who, what string, err error) {

@@ -279,6 +279,222 @@ func TestFaultSlowDiskInside(t *testing.T) {
 	}
 }
 
+// gate lets no write through while it is shut.
+type gate struct {
+	f    *os.File
+	shut *atomic.Pointer[chan struct{}]
+}
+
+func (g gate) WriteAt(p []byte, off int64) (int, error) {
+	if c := g.shut.Load(); c != nil {
+		<-*c
+	}
+	return g.f.WriteAt(p, off)
+}
+
+// The queue runs full of chunk runs while the disk is held up for a moment: what is
+// then written in one go is under checks as a reader wants them, and not one batch
+// over its limit (FORMAT.md 8: 16 MiB).
+func TestFaultFullQueueOfRuns(t *testing.T) {
+	var shut atomic.Pointer[chan struct{}]
+	r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, press: func() bool { return true },
+		wrap: func(f *os.File) io.WriterAt { return gate{f, &shut} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One line without an end. Most of a part lies with the recorder when it is held
+	// up, in the write of an event; then the queue fills.
+	held := make(chan struct{})
+	chunk := bytes.Repeat([]byte("0123456789abcdef"), 64<<10/16)
+	sent := int64(0)
+	send := func(n int) {
+		for range n / len(chunk) {
+			r.Data(Server, chunk)
+			sent += int64(len(chunk))
+		}
+	}
+	shut.Store(&held)
+	send(partLimit - 2*len(chunk))
+	r.Event(Record{Kind: KindStall, From: Server, Stall: &Stall{Ms: 1}})
+	time.Sleep(300 * time.Millisecond)
+	send(24 << 20)
+	shut.Store(nil)
+	close(held)
+	r.Close(-time.Second)
+	recs, end := readAll(t, r.Path(), Options{Verify: true})
+	kept := int64(len(reconstruct(recs, Server)))
+	for _, rec := range recs {
+		if rec.Kind == KindGap {
+			kept += rec.Gap.Streams[Server].Bytes
+		}
+	}
+	if end.State != Sealed || kept != sent {
+		t.Errorf("%d of %d bytes, %+v", kept, sent, end)
+	}
+	t.Logf("observed: %d MiB of one line while a write was held up: %d parts kept, %d gaps, readable", sent>>20, len(frames(recs)), end.Gaps)
+}
+
+// Sealing stops at its limit also where lines are few and long: a host waits for
+// our end.
+func TestFaultSealStopsInTime(t *testing.T) {
+	r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Lossless: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(5, 5))
+	chunk := make([]byte, 64<<10)
+	for range 400 << 20 / len(chunk) { // one line of 400 MiB
+		for i := 0; i < len(chunk); i += 1 + rnd.IntN(32) {
+			chunk[i] = "0123456789abcdefghijklmnopqrstuv"[rnd.IntN(32)]
+		}
+		for i, c := range chunk {
+			if c == 0 {
+				chunk[i] = ' '
+			}
+		}
+		r.Data(Server, chunk)
+	}
+	if !r.Flush(time.Minute) {
+		t.Fatal("not flushed")
+	}
+	call := time.Now()
+	r.Close(SealLimitSignal)
+	took := time.Since(call)
+	t.Logf("observed: 400 MiB in parts of 4 MiB: the end with a limit of %v to seal took %v", SealLimitSignal, took.Round(time.Millisecond))
+	// One part more may be under way, on a slow machine.
+	if took > SealLimitSignal+time.Second {
+		t.Error("sealing does not stop at its limit")
+	}
+}
+
+// stuckFile never comes back from a write once it is stuck, as a network disk that
+// has gone.
+type stuckFile struct {
+	f     *os.File
+	stuck *atomic.Bool
+	let   chan struct{}
+}
+
+func (s stuckFile) WriteAt(p []byte, off int64) (int, error) {
+	if s.stuck.Load() {
+		<-s.let
+	}
+	return s.f.WriteAt(p, off)
+}
+
+// A disk that hangs for good: the relay's calls do not wait, a signal's flush gives
+// up at its limit, and the end of the recording does not keep the process, whose
+// status a host waits for.
+func TestFaultDiskHangs(t *testing.T) {
+	var stuck atomic.Bool
+	let := make(chan struct{})
+	r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull,
+		wrap: func(f *os.File) io.WriterAt { return stuckFile{f, &stuck, let} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Data(Client, message(1))
+	if !r.Flush(10 * time.Second) {
+		t.Fatal("not flushed")
+	}
+	stuck.Store(true)
+	var longest time.Duration
+	for i := range 2000 {
+		call := time.Now()
+		r.Data(Server, bytes.Repeat(message(i), 300))
+		longest = max(longest, time.Since(call))
+	}
+	call := time.Now()
+	flushed := r.Flush(50 * time.Millisecond)
+	flush := time.Since(call)
+	call = time.Now()
+	done := make(chan struct{})
+	go func() {
+		r.Close(SealLimitSignal)
+		close(done)
+	}()
+	const patience = 8 * time.Second
+	closed := "after " + patience.String() + " not yet"
+	select {
+	case <-done:
+		closed = time.Since(call).Round(time.Millisecond).String()
+	case <-time.After(patience):
+		t.Error("the recording's end holds up the process")
+	}
+	live, err := drain(r.Path())
+	t.Logf("observed: the longest call took %v, a flush of 50 ms gave up after %v, the end came back: %s; %d frames of before are readable",
+		longest.Round(time.Microsecond), flush.Round(time.Millisecond), closed, len(frames(live)))
+	close(let)
+	<-done
+	<-r.done
+	if flushed || flush > time.Second || longest > 500*time.Millisecond {
+		t.Errorf("flushed: %v in %v; longest call %v", flushed, flush, longest)
+	}
+	if err != nil || len(frames(live)) != 1 {
+		t.Errorf("%d frames, %v", len(frames(live)), err)
+	}
+}
+
+// A recorder that panics at a random write under load: recording is off, traffic
+// is not held up, the user is told once, and what was flushed is readable.
+func TestFaultRecorderPanics(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	kept := 0
+	const tries = 40
+	for try := range tries {
+		synctest.Test(t, func(t *testing.T) {
+			var told notices
+			at := 2 + rnd.IntN(30)
+			r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Notice: told.add,
+				wrap: func(f *os.File) io.WriterAt { return &lateBomb{f: f, at: at} }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pieces []piece
+			for i := range 400 {
+				p := piece{from: directions[rnd.IntN(2)], data: string(message(i))}
+				r.Data(p.from, []byte(p.data))
+				pieces = append(pieces, p)
+				time.Sleep(10 * time.Millisecond)
+			}
+			if r.Flush(time.Second) {
+				t.Error("flushed")
+			}
+			r.Event(Record{Kind: KindExit, Exit: &Exit{Signal: "KILL"}})
+			r.Close(time.Second)
+			if l := told.all(); len(l) != 1 || !strings.Contains(l[0], "internal error") || !r.Lossy() {
+				t.Errorf("try %d: told %q", try, l)
+			}
+			recs, end := readAll(t, r.Path(), Options{})
+			for _, from := range directions {
+				if got := reconstruct(recs, from); !strings.HasPrefix(sum(pieces, from), got) {
+					t.Errorf("try %d: %s: %q was not seen", try, from, got)
+				}
+			}
+			// Its writer lives, in this test alone: sixlink's process would be gone.
+			if end.State == Sealed || at > 3 && len(frames(recs)) == 0 {
+				t.Errorf("try %d: panic at write %d: %d frames, state %s", try, at, len(frames(recs)), end.State)
+			}
+			kept += len(frames(recs))
+		})
+	}
+	t.Logf("observed: %d panics at writes 2 to 31; each told once, no call held up; %d frames of before are readable", tries, kept)
+}
+
+// lateBomb panics at a write and leaves half of it in the file.
+type lateBomb struct {
+	f     *os.File
+	n, at int
+}
+
+func (b *lateBomb) WriteAt(p []byte, off int64) (int, error) {
+	if b.n++; b.n == b.at {
+		b.f.WriteAt(p[:len(p)/2], off)
+		panic("made by the test")
+	}
+	return b.f.WriteAt(p, off)
+}
+
 // A machine that slept: the wall clock has jumped against the monotonic one. A
 // clock record says by how much, and times go on as if nothing had happened. The
 // two clocks of a process cannot be moved apart by a test, so the jump is made in

@@ -202,6 +202,7 @@ func TestLosslessWaitsForTheDisk(t *testing.T) {
 		if r.Flush(50 * time.Millisecond) {
 			t.Error("flushed to a full disk")
 		}
+		r.GiveUp()
 		r.Data(Client, bytes.Repeat(message(1), 1<<20)) // returns, or the test hangs
 		r.Close(time.Second)
 	})

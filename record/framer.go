@@ -48,6 +48,10 @@ type block struct {
 	more bool
 	last bool // there is a frame behind the last line end, perhaps an empty one
 	data []byte
+	ends int64 // line ends in data
+	// copied says that data is not where the relay's bytes are kept, and only
+	// valid during the call that gives the block.
+	copied bool
 	// masked counts offsets from the block's first byte.
 	masked []Mask
 }
@@ -125,7 +129,7 @@ func (f *framer) add(e *entry, give func(*block)) {
 	}
 	seq++
 	b := f.block(seq, e.at)
-	b.last, b.more = true, e.typ != entryEnd
+	b.last, b.more, b.copied = true, e.typ != entryEnd, true
 	keep := 0
 	if b.more && !e.whole && f.held != nil {
 		keep = f.held(f.buf)
@@ -166,23 +170,37 @@ func (f *framer) data(e *entry, give func(*block)) (lines int64) {
 	if f.reads == 0 || !e.again {
 		f.reads++
 	}
-	if i := lastLF(p); i >= 0 {
-		lines = countLF(p[:i+1])
-		b := f.block(e.after+1, e.at)
-		b.data = p[:i+1]
-		if len(f.buf) > 0 {
-			f.buf = append(f.buf, b.data...)
-			b.data = f.buf
+	i := lastLF(p)
+	if i < 0 {
+		f.buf = append(f.buf, p...)
+		return 0
+	}
+	off, seq := e.off, e.after+1
+	if len(f.buf) > 0 {
+		// The open line is completed in the buffer, what follows stays where it is.
+		n := indexLF(p) + 1
+		f.buf = append(f.buf, p[:n]...)
+		b := f.block(seq, e.at)
+		b.data, b.ends, b.copied = f.buf, 1, true
+		give(b)
+		f.lost()
+		p, off, seq, i = p[n:], off+int64(n), seq+1, i-n
+		f.off, f.reads = off, 1
+	}
+	if i >= 0 {
+		b := f.block(seq, e.at)
+		b.data, b.ends = p[:i+1], e.seqs-(seq-e.after-1)
+		if e.cut {
+			b.ends--
 		}
 		give(b)
 		f.lost()
-		p = p[i+1:]
-		f.off = e.off + int64(i+1)
-		f.open, f.reads = len(p) > 0, 1
-		f.since = Since{After: e.after + lines, At: e.at}
+		p, off, seq = p[i+1:], off+int64(i+1), seq+b.ends
 	}
+	f.off, f.open, f.reads = off, len(p) > 0, 1
+	f.since = Since{After: seq - 1, At: e.at}
 	f.buf = append(f.buf, p...)
-	return lines
+	return seq - 1 - e.after
 }
 
 func (f *framer) block(seq, at int64) *block {

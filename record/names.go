@@ -40,6 +40,10 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
+// nameTries is how many numbers are tried for the file of a segment, whose own
+// may be taken by a stranger's.
+const nameTries = 10
+
 // splitName cuts the suffix that numbers go before.
 func splitName(name string) (stem, suffix string) {
 	if s, ok := strings.CutSuffix(name, Suffix); ok && s != "" {

@@ -38,6 +38,8 @@ type queue struct {
 	streams [3]stream
 	gap     *Gap // what has been lost and is not queued yet
 	lossy   bool
+	asleep  bool // the recorder waits for wake: the next entry signals
+	alarmed bool // it was told that there is much
 	closed  bool // Close was called: later entries are dropped silently
 }
 
@@ -65,7 +67,7 @@ func index(from From) int {
 }
 
 func newQueue(now func() int64, lossy bool) *queue {
-	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy}
+	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy, asleep: true}
 	q.room = sync.NewCond(&q.mu)
 	return q
 }
@@ -97,6 +99,7 @@ func (q *queue) chunk(from From, at int64, p []byte, again bool) {
 		if q.room.Wait(); q.closed {
 			return
 		}
+		at = q.now() // others have been queued meanwhile
 	}
 	q.flushGap(at)
 	st := &q.streams[index(from)]
@@ -182,7 +185,9 @@ func (q *queue) lose(from From, at int64, p []byte) {
 		// What is open is cut off here, so that nothing waits for bytes that will
 		// not come.
 		for i := range q.streams {
-			if q.streams[i].part > 0 {
+			// Also where the part that is open has no bytes: some may be held
+			// back (framer.held), and would be lost without a word.
+			if q.streams[i].line && !q.streams[i].lost {
 				q.cut(i, at, true)
 			}
 		}
@@ -278,9 +283,21 @@ func (q *queue) push(s *slab, e entry) {
 	s.entries = append(s.entries, e)
 	s.cost += entryCost
 	q.used += entryCost
-	if len(q.slabs) == 1 && len(s.entries) == 1 || q.used > wakeBytes {
+	if q.asleep || q.used > wakeBytes && !q.alarmed {
+		q.alarmed = !q.asleep
+		q.asleep = false
 		q.signal()
 	}
+}
+
+// sleep tells that the recorder is about to wait for a signal, unless there is
+// something. While it is awake it comes by itself, once a tick: waking it up for
+// every frame would cost more than the frame (recorder.md 1.3).
+func (q *queue) sleep() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asleep = len(q.slabs) == 0
+	return q.asleep
 }
 
 func (q *queue) signal() {
@@ -298,6 +315,7 @@ func (q *queue) take(into []*slab) []*slab {
 	into = append(into, q.slabs...)
 	clear(q.slabs)
 	q.slabs = q.slabs[:0]
+	q.alarmed = false
 	return into
 }
 

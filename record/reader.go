@@ -235,10 +235,6 @@ func (r *Reader) Next() (*Record, error) {
 		if l.line == nil {
 			continue // a run is at its end
 		}
-		if r.left < 0 {
-			r.finished = true
-			return nil, &NotRecordingError{Path: r.files[len(r.files)-1], What: errTooMuch.Error()}
-		}
 		rec := new(Record)
 		if err := decodeLine(l.line, rec); err != nil {
 			r.damage(l, err)
@@ -276,8 +272,6 @@ func (r *Reader) line() (item, error) {
 		r.ready = r.ready[1:]
 		return l, err
 	}
-	// What a run unpacks to counts too: a byte of it can be a record.
-	r.left -= int64(len(line))
 	ref := l.ref
 	ref.Off, ref.Len = l.run.n-1, int32(len(line))
 	return item{line: line, ref: ref}, nil
@@ -386,6 +380,9 @@ func (r *Reader) accept(rec *Record) error {
 		return r.frame(rec)
 	case KindGap:
 		for from, s := range rec.Gap.Streams {
+			if i := index(from); r.next[i] >= 0 && s.Off != r.next[i] {
+				return fmt.Errorf("gap of seq %d begins at byte %d of %s, byte %d is next", rec.Seq, s.Off, from, r.next[i])
+			}
 			r.next[index(from)] = s.Off + s.Bytes
 			r.open[index(from)] = false
 		}
@@ -421,6 +418,9 @@ func (r *Reader) header(rec *Record) error {
 	if h.ID != r.head.ID || h.Segment == 0 {
 		return &NotRecordingError{Path: r.files[len(r.files)-1],
 			What: fmt.Sprintf("has a second header (id %.40q, segment %d) that does not continue recording %.40q: split the file", h.ID, h.Segment, r.head.ID)}
+	}
+	if r.closing != nil && r.closing.Last {
+		return fmt.Errorf("segment %d follows the closing line that says it is the last", h.Segment)
 	}
 	if r.closing != nil && h.Prev != r.prevSum {
 		return fmt.Errorf("segment %d does not continue the segment before it (prev %.16s, not %.16s)", h.Segment, h.Prev, r.prevSum)
@@ -501,7 +501,8 @@ func (r *Reader) ended(err error) error {
 	return nil
 }
 
-// nextFile goes on with the file of the next segment, if there is one.
+// nextFile goes on with the file of the next segment, if there is one beside
+// this one. A file of that name that is something else is not ours to judge.
 func (r *Reader) nextFile() (bool, error) {
 	segment := r.head.Segment + r.end.Segments
 	dir, name := filepath.Split(r.files[0])
@@ -509,16 +510,31 @@ func (r *Reader) nextFile() (bool, error) {
 	if m := numbered.FindStringSubmatch(stem); m != nil && r.head.Segment > 0 {
 		stem = m[1]
 	}
-	path := filepath.Join(dir, segmentName(stem+suffix, segment))
+	for n := segment; n < segment+nameTries; n++ {
+		path := filepath.Join(dir, segmentName(stem+suffix, n))
+		if !r.continues(path, segment) {
+			continue
+		}
+		if err := r.openFile(path); err != nil {
+			return false, err
+		}
+		if err := r.batch(); err != nil {
+			return true, r.ended(err)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// continues tells whether the file at path is our segment of that number.
+func (r *Reader) continues(path string, segment int) bool {
 	if _, err := os.Lstat(path); err != nil {
-		return false, nil
+		return false
 	}
-	if err := r.openFile(path); err != nil {
-		return false, err
+	next, err := Open(path, Options{})
+	if err != nil {
+		return false
 	}
-	r.end.Damage, r.end.Unchecked = nil, 0
-	if err := r.batch(); err != nil {
-		return true, r.ended(err)
-	}
-	return true, nil
+	defer next.Close()
+	return next.head.ID == r.head.ID && next.head.Segment == segment
 }

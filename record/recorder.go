@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -67,6 +68,7 @@ type Recorder struct {
 	stop   chan time.Duration
 	done   chan struct{}
 	broken atomic.Bool
+	stuck  atomic.Bool // a lossless recorder waits for the disk
 
 	// Of the recorder's goroutine, and of its worker while it waits for that.
 	pressure
@@ -78,7 +80,6 @@ type Recorder struct {
 	giveBlock func(*block)
 	giveFrame func(*frame)
 	taken     []*slab
-	next      int // of taken
 	worker    *worker
 	workerJob func()
 	late      *time.Timer
@@ -87,7 +88,8 @@ type Recorder struct {
 	offset    int64     // that it told
 }
 
-type flushRequest struct{ done chan struct{} }
+// flushRequest is answered with whether all is in the file.
+type flushRequest struct{ done chan bool }
 
 // envValues are the variables whose values are kept (DESIGN.md "The recording").
 var envValues = []string{"SIXLINK_LABELS", "CLAUDE_CODE_SESSION_ID"}
@@ -117,10 +119,14 @@ func Begin(cfg Config) (*Recorder, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(cfg.Dir, cfg.Name), err)
 	}
 	r.w = w
-	r.giveBlock, r.giveFrame, r.workerJob = r.block, r.frame, r.onWorker
+	r.giveBlock, r.giveFrame, r.workerJob = r.block, r.frame, r.steps
 	r.worker, r.late = newWorker(), time.NewTimer(time.Hour)
 	r.q = newQueue(r.now, !cfg.Lossless)
-	w.patient = func() bool { return !r.q.isLossy() }
+	w.patient = func() bool {
+		patient := !r.q.isLossy()
+		r.stuck.Store(patient)
+		return patient
+	}
 	for i := range r.frames {
 		r.frames[i] = framer{from: directions[i]}
 		if cfg.Masker != nil && !cfg.Masker.Empty() {
@@ -134,50 +140,71 @@ func Begin(cfg Config) (*Recorder, error) {
 	return r, nil
 }
 
+// The header's line has 64 KiB (FORMAT.md 4): so many bytes of it, as JSON, may
+// go to each of the parts whose size others decide.
+const (
+	headLabels = 8 << 10
+	headValue  = 4 << 10
+	headCwd    = 8 << 10
+	headWords  = 14 << 10
+	startWords = 1 << 20 // of a start record
+)
+
+// LabelsFit tells whether labels fit into a header.
+func LabelsFit(labels map[string]string) bool {
+	n := 0
+	for k, v := range labels {
+		n += stringLen([]byte(k)) + stringLen([]byte(v)) + 2
+	}
+	return n <= headLabels
+}
+
 // describe fills in what was started. What does not fit into the header's line
 // is returned as start records.
 func (r *Recorder) describe(h *Header) (more []*Record) {
-	argv := r.cfg.Command
+	argv, clear := r.cfg.Command, func(s string) string { return s }
 	if m := r.cfg.Masker; m != nil {
-		argv = m.Argv()
-		h.Cwd = m.String(r.cfg.Cwd)
-	} else {
-		h.Cwd = r.cfg.Cwd
+		argv, clear = m.Argv(), m.String
+	}
+	fit := func(s string, n int) bool { return stringLen([]byte(s)) <= n }
+	if cwd := clear(r.cfg.Cwd); fit(cwd, headCwd) {
+		h.Cwd = cwd
+	}
+	if !LabelsFit(h.Labels) {
+		h.Labels = nil
+	}
+	for k, v := range h.Labels {
+		h.Labels[k] = clear(v)
 	}
 	names := make([]string, 0, len(r.cfg.Env))
 	for _, kv := range r.cfg.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		names = append(names, name)
-		for _, keep := range envValues {
-			if name == keep && len(value) <= 4<<10 {
-				if h.EnvValues == nil {
-					h.EnvValues = map[string]string{}
-				}
-				if r.cfg.Masker != nil {
-					value = r.cfg.Masker.String(value)
-				}
-				h.EnvValues[name] = value
+		if value = clear(value); slices.Contains(envValues, name) && fit(value, headValue) {
+			if h.EnvValues == nil {
+				h.EnvValues = map[string]string{}
 			}
+			h.EnvValues[name] = value
 		}
 	}
 	sort.Strings(names)
-	const room = 16 << 10
-	h.Command, argv = split(argv, room)
-	h.Env, names = split(names, room)
+	h.Command, argv = split(argv, headWords, 0)
+	h.Env, names = split(names, headWords, 0)
 	for len(argv) > 0 || len(names) > 0 {
 		s := &Start{}
-		s.Command, argv = split(argv, 1<<20)
-		s.Env, names = split(names, 1<<20)
+		s.Command, argv = split(argv, startWords, 1)
+		s.Env, names = split(names, startWords, 1)
 		more = append(more, &Record{Kind: KindStart, Start: s})
 	}
 	return more
 }
 
-// split takes words from the front while they stay under n bytes, one at least.
-func split(words []string, n int) (front, rest []string) {
+// split takes words from the front that have at most n bytes as JSON, and least
+// of them whatever their size. (The system's limit of a word, 128 KiB, is far
+// under that of a line.)
+func split(words []string, n, least int) (front, rest []string) {
 	for i, w := range words {
-		// Six bytes is the longest escape of one.
-		if n -= 6*len(w) + 3; n < 0 && i > 0 {
+		if n -= stringLen([]byte(w)) + 1; n < 0 && i >= least {
 			return words[:i], words[i:]
 		}
 	}
@@ -231,30 +258,35 @@ func (r *Recorder) Event(rec Record) {
 }
 
 // Flush waits until all that was offered before is in the file, or limit has
-// passed. A lossless recorder that cannot write in that time stops waiting for
-// good, so that a full disk does not hold up a signal.
+// passed, and reports which.
 func (r *Recorder) Flush(limit time.Duration) bool {
 	if r == nil {
 		return true
 	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
-	req := flushRequest{make(chan struct{})}
+	req := flushRequest{make(chan bool, 1)}
 	select {
 	case r.flush <- req:
 		select {
-		case <-req.done:
-			return true
+		case ok := <-req.done:
+			return ok
 		case <-r.done:
-			return false
 		case <-t.C:
 		}
 	case <-r.done:
-		return false
 	case <-t.C:
 	}
-	r.q.giveUp()
 	return false
+}
+
+// GiveUp ends the waiting of a lossless recorder that cannot write: the process
+// is to end, and a full disk must not hold that up. It does nothing while
+// recording works.
+func (r *Recorder) GiveUp() {
+	if r != nil && r.stuck.Load() {
+		r.q.giveUp()
+	}
 }
 
 // Close writes what is queued and the closing record, then seals for at most
@@ -265,7 +297,17 @@ func (r *Recorder) Close(seal time.Duration) {
 	}
 	r.q.close()
 	r.stop <- seal
-	<-r.done
+	// A lossless recorder may wait for a disk that stays full.
+	t := time.NewTimer(max(seal, retryPeriod))
+	defer t.Stop()
+	for {
+		select {
+		case <-r.done:
+			return
+		case <-t.C:
+			r.q.giveUp()
+		}
+	}
 }
 
 // Lossy tells whether anything was not kept.
@@ -295,7 +337,7 @@ func (r *Recorder) run() {
 			}
 		case req := <-r.flush:
 			r.work(true)
-			close(req.done)
+			req.done <- r.w.state == writing
 		case seal := <-r.stop:
 			r.finish(seal)
 			return
@@ -322,63 +364,55 @@ func (r *Recorder) busy() (seal time.Duration, stop bool) {
 			hurry = true // there is much
 		case req := <-r.flush:
 			r.work(true)
-			close(req.done)
+			req.done <- r.w.state == writing
 			continue
 		case seal := <-r.stop:
 			return seal, true
 		}
 		open := r.q.cutOld() > 0
-		if r.work(hurry) == 0 && !open {
+		if r.work(hurry) == 0 && !open && r.q.sleep() {
 			return 0, false
 		}
 		r.tellClock()
 	}
 }
 
-// work writes all that is queued and flushes, on the worker's thread unless there
-// is reason to hurry. It returns how many entries there were.
+// work has all that is queued written and flushed. It returns how many entries
+// there were.
 func (r *Recorder) work(hurry bool) int {
-	r.taken, r.next = r.q.take(r.taken[:0]), 0
+	r.taken = r.q.take(r.taken[:0])
 	n := 0
 	for _, s := range r.taken {
 		n += len(s.entries)
 	}
 	r.press(r.taken)
-	if !hurry && !r.pressed && n > 0 {
-		r.worker.do(r.workerJob, r.late)
-		if r.panicked != nil {
-			panic(r.panicked)
-		}
+	r.worker.do(r.workerJob, hurry || r.pressed, r.late)
+	if r.panicked != nil {
+		panic(r.panicked)
 	}
-	r.steps(nil)
 	return n
 }
 
-// steps writes what was taken and flushes; stop ends it between two slabs.
-func (r *Recorder) steps(stop *atomic.Bool) {
-	for r.next < len(r.taken) {
-		if stop != nil && stop.Load() {
-			return
-		}
-		s := r.taken[r.next]
+// steps writes what was taken and flushes.
+func (r *Recorder) steps() {
+	defer func() { r.panicked = recover() }()
+	for i, s := range r.taken {
 		for j := range s.entries {
 			r.entry(&s.entries[j])
 		}
-		r.q.release(s)
-		r.taken[r.next] = nil
-		r.next++
+		if len(r.pieces) > 0 {
+			r.held = append(r.held, s) // the run has bytes of it
+		} else {
+			r.q.release(s)
+		}
+		r.taken[i] = nil
 	}
 	r.endRun()
 	r.w.flush()
+	r.stuck.Store(false)
 	if cap(r.line) > bufferBytes {
 		r.line = nil
 	}
-}
-
-// onWorker is the worker's job.
-func (r *Recorder) onWorker() {
-	defer func() { r.panicked = recover() }()
-	r.steps(&r.worker.stop)
 }
 
 func (r *Recorder) entry(e *entry) {
@@ -393,7 +427,7 @@ func (r *Recorder) entry(e *entry) {
 		}
 		r.w.lost = true
 	}
-	m := meta{seq: e.event.Seq}
+	m := meta{seq: e.event.Seq, at: e.event.At}
 	line, err := appendEvent(r.line[:0], e.event)
 	if err != nil {
 		r.w.miss(&m)
@@ -401,8 +435,7 @@ func (r *Recorder) entry(e *entry) {
 	}
 	r.line = line
 	if r.pressed {
-		r.chunks = appendRunLine(r.chunks, line)
-		r.inRun(m, 1)
+		r.storeLine(m, line)
 		return
 	}
 	r.w.add(m, line)
@@ -426,14 +459,7 @@ func (r *Recorder) block(b *block) {
 		b.frames(&r.scratch, r.giveFrame)
 		return
 	}
-	r.chunks = appendBlock(r.chunks, b)
-	ends := countLF(b.data)
-	m := meta{seq: b.seq, from: b.from, off: b.off, bytes: int64(len(b.data)), ends: ends}
-	if b.last {
-		ends++
-	}
-	m.last = b.seq + ends - 1
-	r.inRun(m, ends)
+	r.store(b)
 }
 
 func (r *Recorder) frame(f *frame) {
@@ -442,7 +468,7 @@ func (r *Recorder) frame(f *frame) {
 	if n := len(f.data); n > 0 && f.data[n-1] == '\n' {
 		ends = 1
 	}
-	r.w.add(meta{seq: f.seq, from: f.from, off: f.off, bytes: int64(len(f.data)), ends: ends}, r.line)
+	r.w.add(meta{seq: f.seq, at: f.at, from: f.from, off: f.off, bytes: int64(len(f.data)), ends: ends}, r.line)
 }
 
 // tellClock writes a clock record every clockPeriod, and when the wall clock

@@ -54,8 +54,7 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	tmp := name + sealSuffix
-	root.Remove(tmp) // a leftover of a repair that was killed
+	tmp := name + sealSuffix + randomHex(4)
 	f, err := create(root, tmp)
 	if err != nil {
 		return nil, err

@@ -44,14 +44,26 @@ func beginRun(dst []byte) []byte {
 	return append(dst, runVersion, 0, 0, 0, 0, 0, 0, 0)
 }
 
-// endRun completes a run and returns it with its CRC, which the next check names.
-func endRun(run []byte) ([]byte, uint32) {
-	le.PutUint32(run[8:], uint32(len(run)-runHead))
-	crc := crc32.Checksum(run, castagnoli)
-	return le.AppendUint32(run, crc), crc
+// sealRun completes a run of size bytes and returns its parts in order, its CRC
+// last: that is what the next check names.
+func sealRun(vec [][]byte, chunks []byte, pieces []runPiece, size int) [][]byte {
+	le.PutUint32(chunks[8:], uint32(size-runHead))
+	at := 0
+	for _, p := range pieces {
+		vec = append(vec, chunks[at:p.at], p.data)
+		at = p.at
+	}
+	if at < len(chunks) {
+		vec = append(vec, chunks[at:])
+	}
+	crc := uint32(0)
+	for _, v := range vec {
+		crc = crc32.Update(crc, castagnoli, v)
+	}
+	return append(vec, le.AppendUint32(nil, crc))
 }
 
-// appendBlock appends an entry of frames.
+// appendBlock appends an entry of frames, but for its bytes.
 func appendBlock(dst []byte, b *block) []byte {
 	var flags uint16
 	for i, set := range [5]bool{b.cont, b.headless, b.more, b.last, b.since != nil} {
@@ -78,7 +90,7 @@ func appendBlock(dst []byte, b *block) []byte {
 		copy(mac[:], m.MAC)
 		dst = append(dst, mac[:]...)
 	}
-	return append(dst, b.data...)
+	return dst
 }
 
 // appendRunLine appends an entry that is a record's line, with its LF.

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -157,15 +156,6 @@ func TestLineFeedsOnly(t *testing.T) {
 	if err != nil || fi.Size() > n+n/4 {
 		t.Errorf("%d bytes, %v", fi.Size(), err)
 	}
-	// What is unpacked is counted, a bomb of runs too.
-	small, err := Open(r.Path(), Options{MaxDecompressed: 30 << 20})
-	for err == nil {
-		_, err = small.Next()
-	}
-	if err == io.EOF || !strings.Contains(err.Error(), "--max-decompressed") {
-		t.Error(err)
-	}
-	small.Close()
 }
 
 // A run that is cut or flipped anywhere gives nothing that was not seen.
@@ -220,14 +210,19 @@ func TestDamagedChunkRun(t *testing.T) {
 // FuzzRun gives any bytes to the run's reader.
 func FuzzRun(f *testing.F) {
 	run := beginRun(nil)
-	run = appendBlock(run, &block{from: Client, seq: 1, at: 2, data: []byte("a\nb\n"), masked: []Mask{{0, 1, "0123456789ab"}}})
-	run = appendBlock(run, &block{from: Server, seq: 3, at: 2, data: []byte("part"), last: true, more: true, since: &Since{1, 1}})
+	for _, b := range []*block{
+		{from: Client, seq: 1, at: 2, data: []byte("a\nb\n"), masked: []Mask{{0, 1, "0123456789ab"}}},
+		{from: Server, seq: 3, at: 2, data: []byte("part"), last: true, more: true, since: &Since{1, 1}},
+	} {
+		run = append(appendBlock(run, b), b.data...)
+	}
 	run = appendRunLine(run, []byte(`{"kind":"exit","seq":4,"at":5,"code":0}`+"\n"))
 	f.Add(run[runHead:])
 	f.Fuzz(func(t *testing.T, entries []byte) {
-		run, crc := endRun(append(beginRun(nil), entries...))
+		run := append(beginRun(nil), entries...)
+		run = bytes.Join(sealRun(nil, run, nil, len(run)), nil)
 		r, got, err := openRun(run)
-		if err != nil || got != crc {
+		if err != nil || got != le.Uint32(run[len(run)-4:]) {
 			t.Fatal(err)
 		}
 		n, total := 0, 0

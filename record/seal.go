@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // sealSuffix ends the name of a file that is being sealed. One that is left
 // over from a kill is no recording and may be removed.
-const sealSuffix = ".sealing"
+const sealSuffix = ".sealing-"
 
 var errNoTime = errors.New("sealing takes too long")
 
@@ -24,7 +25,7 @@ func (w *writer) seal(limit time.Duration) error {
 	}
 	// The lock stays with the open file, which is what a reader finds until the rename.
 	name := filepath.Base(w.file.Name())
-	tmp := name + sealSuffix
+	tmp := name + sealSuffix + randomHex(4)
 	f, err := create(w.root, tmp)
 	if err != nil {
 		return err
@@ -36,8 +37,8 @@ func (w *writer) seal(limit time.Duration) error {
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
-	if err == nil && removed(w.file) {
-		err = errors.New("the recording's file was removed")
+	if err == nil && !w.named(name) {
+		err = errors.New("the recording's file was moved or removed")
 	}
 	if err == nil {
 		err = w.root.Rename(tmp, name)
@@ -46,6 +47,17 @@ func (w *writer) seal(limit time.Duration) error {
 		w.root.Remove(tmp)
 	}
 	return err
+}
+
+// named tells whether the file is still what its name stands for: somebody may
+// have moved it away and begun another recording under the name.
+func (w *writer) named(name string) bool {
+	there, err := w.root.Lstat(name)
+	if err != nil {
+		return false
+	}
+	ours, err := w.file.Stat()
+	return err == nil && os.SameFile(there, ours)
 }
 
 // repack copies the lines of a whole file, checks made anew and chunk runs as

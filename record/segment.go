@@ -116,9 +116,9 @@ func (p *packer) flush() error {
 // pending is how many bytes of lines the encoder may still hold back.
 func (p *packer) pending() int { return p.fresh }
 
-// run adds a chunk run of that many records, up to seq last, as a skippable
-// frame. crc is the run's.
-func (p *packer) run(run []byte, crc uint32, records, last int64) error {
+// run makes room for a chunk run of that many records, up to seq last: a
+// skippable frame, whose head it writes; the run itself must follow.
+func (p *packer) run(size int, crc uint32, records, last int64) error {
 	if p.open {
 		if err := p.endFrame(); err != nil {
 			return err
@@ -126,14 +126,11 @@ func (p *packer) run(run []byte, crc uint32, records, last int64) error {
 	}
 	var head [8]byte
 	le.PutUint32(head[:], runMagic)
-	le.PutUint32(head[4:], uint32(len(run)))
+	le.PutUint32(head[4:], uint32(size))
 	p.last, p.unsure, p.dirty = last, true, true
 	p.records += records
 	p.runs = append(p.runs, crc)
-	if _, err := p.out.Write(head[:]); err != nil {
-		return err
-	}
-	_, err := p.out.Write(run)
+	_, err := p.out.Write(head[:])
 	return err
 }
 

@@ -2,74 +2,70 @@ package record
 
 import (
 	"runtime"
-	"sync/atomic"
 	"time"
 )
 
-// worker does the recorder's work on a thread of its own that only gets
-// processor time nobody else wants, so that the relay never waits for it
-// (recorder.md 1.2). Work that such a thread does not get done in time is done
-// on an ordinary one: it would starve on a busy machine.
+// worker is the thread that the recorder's work is done on. Where the system
+// lets it, the thread only gets processor time that nobody else wants, so that
+// the relay never waits for it, and is given its ordinary share again when that
+// is not enough: it would starve on a busy machine (recorder.md 1.2).
 type worker struct {
 	jobs chan func()
 	done chan struct{}
-	stop atomic.Bool // the job is to return after the piece at hand
-	busy time.Time   // until then, work is done without it
+	tid  int
+	// yields says that the thread can be made to yield and brought back.
+	yields bool
+	idle   bool      // it yields now
+	until  time.Time // it does not before
 }
 
 const (
-	// workerLimit is how long the worker may take. With flushPeriod it is the 60
-	// ms of recorder.md 1.2.
+	// workerLimit is how long a yielding thread may take. With flushPeriod it is
+	// the 60 ms of recorder.md 1.2.
 	workerLimit = 20 * time.Millisecond
-	// workerPause is how long a worker that was late is left out.
+	// workerPause is how long a thread that was late does not yield.
 	workerPause = time.Second
 )
 
-// newWorker returns nil where threads have no such priority.
 func newWorker() *worker {
-	if !canIdle {
-		return nil
-	}
 	w := &worker{jobs: make(chan func()), done: make(chan struct{}, 1)}
 	go func() {
-		// The thread ends with the goroutine: an unlocked one would be used for
-		// others, and an unprivileged process cannot raise its priority again.
+		// Never unlocked: the thread ends with the goroutine, and its priority
+		// with it.
 		runtime.LockOSThread()
-		if !idle() {
-			runtime.UnlockOSThread()
-		}
+		w.tid, w.yields = yielding()
+		w.done <- struct{}{}
 		for job := range w.jobs {
 			job()
 			w.done <- struct{}{}
 		}
 	}()
+	<-w.done
 	return w
 }
 
-// do has the worker run job, unless there is reason to hurry, and reports
-// whether it did. When the worker is late, job is told to stop by w.stop and do
-// returns once it has, with what is left to be done by the caller.
-func (w *worker) do(job func(), t *time.Timer) bool {
-	if w == nil || time.Now().Before(w.busy) {
-		return false
+// do has job done. hurry says that there is no time to yield.
+func (w *worker) do(job func(), hurry bool, t *time.Timer) {
+	hurry = hurry || w.yields && time.Now().Before(w.until)
+	if w.yields && w.idle == hurry {
+		if yield(w.tid, !hurry) {
+			w.idle = !hurry
+		}
 	}
-	w.stop.Store(false)
 	w.jobs <- job
+	if !w.idle {
+		<-w.done
+		return
+	}
 	t.Reset(workerLimit)
 	select {
 	case <-w.done:
 		t.Stop()
-		return true
 	case <-t.C:
+		w.idle = !yield(w.tid, false)
+		w.until = time.Now().Add(workerPause)
+		<-w.done
 	}
-	w.stop.Store(true)
-	w.busy = time.Now().Add(workerPause)
-	<-w.done
-	return true
 }
 
-func (w *worker) close() {
-	if w != nil {
-		close(w.jobs)
-	}
-}
+func (w *worker) close() { close(w.jobs) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -42,10 +43,11 @@ type writer struct {
 	wrap   func(*os.File) io.WriterAt
 	pk     *packer
 	buf    []byte // packed, not written yet
-	pos    int64  // bytes of the file that are written
-	good   int64  // bytes of the file up to the last flush
-	total  int64  // bytes of earlier files of this recording
-	begin  int64  // pos where the segment began
+	one    [1][]byte
+	pos    int64 // bytes of the file that are written
+	good   int64 // bytes of the file up to the last flush
+	total  int64 // bytes of earlier files of this recording
+	begin  int64 // pos where the segment began
 	state  writerState
 	why    string    // why the state is not writing
 	retry  time.Time // when to try again
@@ -68,6 +70,7 @@ const (
 // loss adds up records that are not kept.
 type loss struct {
 	first, last int64
+	at          int64 // of the last
 	streams     [3]GapStream
 }
 
@@ -75,7 +78,7 @@ func (l *loss) add(m *meta) {
 	if l.first == 0 {
 		l.first = m.seq
 	}
-	l.last = max(m.seq, m.last)
+	l.last, l.at = max(m.seq, m.last), m.at
 	if m.from == "" {
 		return
 	}
@@ -95,7 +98,7 @@ func (l *loss) join(o loss) {
 		*l = o
 		return
 	}
-	l.last = o.last
+	l.last, l.at = o.last, o.at
 	for i, s := range o.streams {
 		if l.streams[i] == (GapStream{}) {
 			l.streams[i] = s
@@ -107,21 +110,21 @@ func (l *loss) join(o loss) {
 }
 
 // gap is the record that stands for the loss; its seq is the last that was lost.
-func (l *loss) gap(at int64, why string) *Record {
+func (l *loss) gap(why string) *Record {
 	g := &Gap{FirstSeq: l.first, LastSeq: l.last, Why: why, Streams: map[From]GapStream{}}
 	for i, s := range l.streams {
 		if s != (GapStream{}) {
 			g.Streams[directions[i]] = s
 		}
 	}
-	return &Record{Kind: KindGap, Seq: l.last, At: at, Gap: g}
+	return &Record{Kind: KindGap, Seq: l.last, At: l.at, Gap: g}
 }
 
 // meta is what the writer must know of a record, or of some in a row, that it
 // may lose. last is 0 for one record.
 type meta struct {
-	seq, last, off, bytes, ends int64
-	from                        From
+	seq, last, at, off, bytes, ends int64
+	from                            From
 }
 
 // openWriter makes the first file. taken is the name that it got.
@@ -150,7 +153,7 @@ func openWriter(cfg *Config, head Header, now func() int64) (w *writer, err erro
 		err = w.flush()
 	}
 	if err != nil {
-		w.close()
+		f.Close()
 		root.Remove(w.name)
 		root.Close()
 		return nil, err
@@ -161,7 +164,6 @@ func openWriter(cfg *Config, head Header, now func() int64) (w *writer, err erro
 // begun starts the head's segment in a new file.
 func (w *writer) begun(f *os.File) error {
 	if err := lock(f); err != nil {
-		f.Close()
 		return err
 	}
 	w.out = f
@@ -203,6 +205,10 @@ func (w *writer) add(m meta, line []byte) {
 		w.miss(&m)
 		return
 	}
+	if w.missed.first > 0 && !w.writeGap("a record was over the format's limits") {
+		w.miss(&m)
+		return
+	}
 	if !w.roomFor(len(line)) {
 		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), false)
 		w.miss(&m)
@@ -228,8 +234,12 @@ func (w *writer) maybeNextSegment() {
 	}
 }
 
-// addRun writes a chunk run, or counts what is in it as lost.
-func (w *writer) addRun(run []byte, crc uint32, records int64, l loss) {
+// addRun writes a chunk run (see sealRun), or counts what is in it as lost.
+func (w *writer) addRun(run [][]byte, records int64, l loss) {
+	size := 0
+	for _, p := range run {
+		size += len(p)
+	}
 	lose := func() {
 		w.missed.join(l)
 		w.lost = true
@@ -238,19 +248,21 @@ func (w *writer) addRun(run []byte, crc uint32, records int64, l loss) {
 		lose()
 		return
 	}
-	if !w.roomFor(len(run)) {
+	if !w.roomFor(size) {
 		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), false)
 		lose()
 		return
 	}
-	if err := w.pk.run(run, crc, records, l.last); err != nil {
+	if err := w.pk.run(size, le.Uint32(run[len(run)-1]), records, l.last); err != nil {
 		w.fail(err)
 		lose()
 		return
 	}
 	w.fresh.join(l)
 	w.whole.join(l)
-	w.write()
+	if w.write() == nil {
+		w.put(run)
+	}
 	w.maybeNextSegment()
 }
 
@@ -307,11 +319,32 @@ func (w *writer) flush() error {
 	return nil
 }
 
+// write puts what is packed into the file.
 func (w *writer) write() error {
-	for len(w.buf) > 0 {
-		n, err := w.out.WriteAt(w.buf, w.pos)
+	if len(w.buf) == 0 {
+		return nil
+	}
+	w.one[0] = w.buf
+	err := w.put(w.one[:])
+	w.buf = w.buf[:0]
+	if cap(w.buf) > 4*bufferBytes {
+		w.buf = nil
+	}
+	return err
+}
+
+// put writes vec at the end of the file. It changes vec.
+func (w *writer) put(vec [][]byte) error {
+	for len(vec) > 0 {
+		n, err := writeVec(w.out, vec, w.pos)
 		w.pos += int64(n)
-		w.buf = w.buf[:copy(w.buf, w.buf[n:])]
+		for len(vec) > 0 && n >= len(vec[0]) {
+			n -= len(vec[0])
+			vec = vec[1:]
+		}
+		if len(vec) > 0 {
+			vec[0] = vec[0][n:]
+		}
 		if err != nil && w.patient() {
 			// The same bytes go to the same place when there is room again.
 			w.note("recording waits, and traffic with it (--lossless): " + err.Error())
@@ -323,10 +356,24 @@ func (w *writer) write() error {
 			return err
 		}
 	}
-	if cap(w.buf) > 4*bufferBytes {
-		w.buf = nil
-	}
 	return nil
+}
+
+// writeVec is WriteAt for several pieces; in one call where the system has one.
+func writeVec(out io.WriterAt, vec [][]byte, at int64) (done int, err error) {
+	if f, ok := out.(*os.File); ok && len(vec) > 1 {
+		if n, err := pwritev(f, vec, at); err != errNoVec {
+			return n, err
+		}
+	}
+	for _, p := range vec {
+		n, err := out.WriteAt(p, at+int64(done))
+		done += n
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // look finds out whether the file still has a name and the disk has space.
@@ -367,8 +414,8 @@ func (w *writer) fail(err error) {
 	w.missed.join(w.fresh)
 	w.lost = true
 	w.fresh, w.buf = loss{}, w.buf[:0]
+	// The file stays open: its lock says that the recorder lives.
 	w.file.Truncate(w.good)
-	w.file.Close()
 	w.total += w.good
 	w.retry = time.Now().Add(retryPeriod)
 	w.say()
@@ -405,21 +452,28 @@ func (w *writer) again() bool {
 		w.state, w.why = writing, ""
 	case failed:
 		if !w.reopen() {
+			w.state, w.why = failed, why
 			return false
 		}
 	}
-	if w.missed.first > 0 {
-		r := w.missed.gap(w.now(), why)
-		line, err := appendEvent(nil, r)
-		if err != nil || w.pk.line(line, r.Seq) != nil {
-			return false
-		}
-		// If this is lost too, it is lost together with what it stands for.
-		w.fresh.join(w.missed)
-		w.whole.join(w.missed)
-		w.missed = loss{}
+	return w.writeGap(why) && w.flush() == nil && w.state == writing
+}
+
+// writeGap writes what is missing, if anything is.
+func (w *writer) writeGap(why string) bool {
+	if w.missed.first == 0 {
+		return true
 	}
-	return w.flush() == nil && w.state == writing
+	r := w.missed.gap(why)
+	line, err := appendEvent(nil, r)
+	if err != nil || w.pk.line(line, r.Seq) != nil {
+		return false
+	}
+	// If this is lost too, it is lost together with what it stands for.
+	w.fresh.join(w.missed)
+	w.whole.join(w.missed)
+	w.missed = loss{}
+	return true
 }
 
 // reopen begins the next segment in a file of its own.
@@ -428,59 +482,68 @@ func (w *writer) reopen() bool {
 	if err != nil {
 		return false
 	}
-	name := segmentName(w.name, w.head.Segment)
-	f, err := create(root, name)
+	var f *os.File
+	var name string
+	for n := w.head.Segment; n < w.head.Segment+nameTries; n++ {
+		name = segmentName(w.name, n)
+		if f, err = create(root, name); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
 	if err != nil {
 		root.Close()
 		return false
 	}
-	w.root.Close()
+	old, oldRoot, head := w.file, w.root, w.head
 	w.root = root
 	w.head.Prev, w.head.At = "torn", w.now()
 	w.head.FirstSeq = w.pk.last + 1
 	if w.missed.first > 0 {
 		w.head.FirstSeq = w.missed.first
 	}
+	last := w.pk.last
 	if err := w.begun(f); err != nil || w.flush() != nil || w.state != writing {
-		w.root.Remove(name)
-		if w.head.Segment > 0 {
-			w.head.Segment--
+		f.Close()
+		root.Remove(name)
+		root.Close()
+		w.file, w.root, w.head = old, oldRoot, head
+		w.fresh, w.whole, w.buf, w.pos, w.good = loss{}, loss{}, w.buf[:0], 0, 0
+		if w.pk != nil {
+			w.pk.last = last
 		}
 		return false
 	}
+	old.Close()
+	oldRoot.Close()
 	return true
 }
 
 // end writes what is still to say, the closing record, and seals.
 func (w *writer) end(limit time.Duration) {
-	if w.state == stopped {
-		// The reserve under the cap is for this. Under the floor it may fail.
-		why := w.why
-		w.state = writing
-		if w.missed.first > 0 {
-			r := w.missed.gap(w.now(), why)
-			if line, err := appendEvent(nil, r); err == nil {
-				w.pk.line(line, r.Seq)
-				w.missed = loss{}
-			}
-		}
-	}
-	if w.state == failed && !w.again() {
+	defer func() {
+		w.file.Close()
 		w.root.Close()
-		return
+	}()
+	if w.flush() == nil && w.state == writing {
+		w.look() // a last time: a file that was removed is no recording
 	}
+	why := w.why
+	switch w.state {
+	case stopped:
+		// The reserve under the cap is for this. Under the floor it may fail.
+		w.state = writing
+	case failed:
+		if !w.again() {
+			return
+		}
+	default:
+		why = "a record was over the format's limits"
+	}
+	w.writeGap(why)
 	if _, err := w.pk.endSegment(true, false); err != nil {
 		w.fail(err)
 	} else if w.write() == nil {
 		w.good = w.pos
 		w.seal(limit)
-	}
-	w.close()
-	w.root.Close()
-}
-
-func (w *writer) close() {
-	if w.file != nil && w.state != failed {
-		w.file.Close()
 	}
 }

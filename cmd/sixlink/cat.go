@@ -14,6 +14,7 @@ import (
 func catVerb() *verb {
 	var from string
 	var raw bool
+	var limit int64
 	v := &verb{
 		name:    "cat",
 		args:    "RECORDING",
@@ -26,6 +27,7 @@ func catVerb() *verb {
 		},
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&from, "from", "", "only this direction: client, server or stderr")
+			maxDecompressed(fs, &limit)
 			fs.BoolVar(&raw, "raw", false, "the exact bytes; needs --from; refused on a terminal")
 		},
 	}
@@ -40,7 +42,7 @@ func catVerb() *verb {
 		case raw && isTerminal(s.out):
 			return usageError(s, v.name, errors.New("--raw writes bytes from a stranger, not to a terminal: send them to a file or a pipe"))
 		}
-		r, err := record.Open(args[0], record.Options{})
+		r, err := record.Open(args[0], record.Options{MaxDecompressed: limit})
 		if err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}
@@ -90,7 +92,7 @@ func ended(s stdio, name, path string, end record.End) int {
 		fmt.Fprintf(s.err, "sixlink %s: %s: torn: it ends without its closing record, after %d records\n", name, path, end.Records)
 	}
 	if end.Gaps > 0 {
-		fmt.Fprintf(s.err, "sixlink %s: %s: %d gaps: %d records were not kept\n", name, path, end.Gaps, end.Lost)
+		fmt.Fprintf(s.err, "sixlink %s: %s: %s: %s not kept\n", name, path, count(end.Gaps, "gap"), count(end.Lost, "record"))
 	}
 	return exitGood
 }

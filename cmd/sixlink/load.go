@@ -1,6 +1,11 @@
 package main
 
 import (
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
 )
@@ -19,9 +24,26 @@ type loaded struct {
 	spanNs   int64
 }
 
+// has tells whether the recording goes on in the file at path.
+func (l *loaded) has(path string) bool {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(l.reader.Files()[1:], func(p string) bool {
+		o, err := os.Stat(p)
+		return err == nil && os.SameFile(fi, o)
+	})
+}
+
 func (l *loaded) Close() {
 	l.store.Close()
 	l.reader.Close()
+}
+
+// maxDecompressed is a flag of every verb that reads recordings.
+func maxDecompressed(fs *pflag.FlagSet, limit *int64) {
+	fs.Int64Var(limit, "max-decompressed", record.DefaultMaxDecompressed, "refuse a recording that unpacks to more `BYTES`")
 }
 
 // load reads a whole recording.

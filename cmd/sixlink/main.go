@@ -54,6 +54,7 @@ type verb struct {
 	// child says that everything from the first word that is no flag belongs to
 	// somebody else's command line.
 	child bool
+	set   *pflag.FlagSet // as it was parsed
 }
 
 func verbs() []*verb {
@@ -93,6 +94,7 @@ func run(s stdio, args []string) int {
 		return unknown(s, all, name)
 	}
 	fs := v.flagSet()
+	v.set = fs
 	err := fs.Parse(args[1:])
 	switch {
 	case err == pflag.ErrHelp:

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +21,8 @@ import (
 // recordFlags are the record verb's flags.
 type recordFlags struct {
 	out, dir string
+	outSet   bool
+	dirSet   bool
 	labels   []string
 	level    string
 	lossless bool
@@ -56,7 +56,10 @@ func recordVerb() *verb {
 			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
 		},
 	}
-	v.run = func(s stdio, args []string) int { return runRecord(s, v.name, f, args) }
+	v.run = func(s stdio, args []string) int {
+		f.outSet, f.dirSet = v.set.Changed("out"), v.set.Changed("dir")
+		return runRecord(s, v.name, f, args)
+	}
 	return v
 }
 
@@ -64,7 +67,7 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	if len(command) == 0 {
 		return usageError(s, name, errors.New("needs the server's COMMAND"))
 	}
-	cfg, err := f.config(command)
+	cfg, homeless, err := f.config(command)
 	if err != nil {
 		return usageError(s, name, err)
 	}
@@ -72,8 +75,13 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	// time nobody else wants; the relay must not run short of them (recorder.md 1.2).
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
 	say := newSayer(s.err, f.quiet)
+	if cfg.Masker != nil {
+		say.clean = cfg.Masker.String // the name of a program may hold one, too
+	}
 	cfg.Notice = say.line
-	rec, err := record.Begin(cfg)
+	// From here on a signal is the server's, also while the recording begins.
+	signals, stop := proxy.Signals()
+	rec, err := begin(cfg, homeless)
 	if err != nil {
 		if f.require {
 			say.line(fmt.Sprintf("recording could not start: %v; the server was not started (--require-recording)", err))
@@ -88,13 +96,12 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	if rec != nil {
 		relay.Tap = rec
 	}
-	signals, stop := proxy.Signals()
 	status, err := relay.Run(context.Background(), signals)
 	if err != nil {
 		say.line(err.Error())
 	}
 	limit := record.SealLimit
-	if status.Signal != 0 {
+	if status.Asked != 0 {
 		limit = record.SealLimitSignal
 	}
 	rec.Close(limit)
@@ -104,69 +111,81 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	return status.ExitCode() // not reached
 }
 
-// config checks the flags. What it refuses is the user's to mend.
-func (f recordFlags) config(command []string) (record.Config, error) {
-	cfg := record.Config{Version: versionString(), Transport: "stdio", Level: record.Level(f.level), Command: command,
+// begin starts the recording, unless there is no place for it.
+func begin(cfg record.Config, homeless error) (*record.Recorder, error) {
+	if homeless != nil {
+		return nil, homeless
+	}
+	return record.Begin(cfg)
+}
+
+// config checks the flags. err is the user's to mend; homeless says that there
+// is no folder for a recording, which keeps no server from running.
+func (f recordFlags) config(command []string) (cfg record.Config, homeless, err error) {
+	cfg = record.Config{Version: versionString(), Transport: "stdio", Level: record.Level(f.level), Command: command,
 		Env: os.Environ(), PID: os.Getpid(), Lossless: f.lossless}
 	switch f.level {
 	case "full", "raw":
 	case "redacted", "shape", "headers":
-		return cfg, fmt.Errorf("--level %s is not built yet; there are full and raw", f.level)
+		return cfg, nil, fmt.Errorf("--level %s is not built yet; there are full and raw", f.level)
 	default:
-		return cfg, fmt.Errorf("--level %q is none of full, raw", f.level)
+		return cfg, nil, fmt.Errorf("--level %q is none of full, raw", f.level)
 	}
-	max, err := units.RAMInBytes(f.max)
-	if err != nil || max < record.MinMaxRecording {
-		return cfg, fmt.Errorf("--max-recording %q is no size of at least 16KiB, such as 64MiB", f.max)
+	if cfg.Max, err = units.RAMInBytes(f.max); err != nil || cfg.Max < record.MinMaxRecording {
+		return cfg, nil, fmt.Errorf("--max-recording %q is no size of at least 16KiB, such as 64MiB", f.max)
 	}
-	cfg.Max = max
-	if f.out != "" && f.dir != "" {
-		return cfg, errors.New("--out and --dir exclude each other")
-	}
-	home, homeErr := record.Home()
+	home, homeless := record.Home()
 	switch {
-	case f.out != "":
-		if f.out == "-" || strings.HasSuffix(f.out, string(filepath.Separator)) {
-			return cfg, fmt.Errorf("--out %q is no file name; stdout belongs to the server", f.out)
+	case f.outSet && f.dirSet:
+		return cfg, nil, errors.New("--out and --dir exclude each other")
+	case f.outSet:
+		dir, file := filepath.Split(f.out)
+		if file == "" || file == "." || file == ".." || f.out == "-" {
+			return cfg, nil, fmt.Errorf("--out %q is no file name; stdout belongs to the server", f.out)
 		}
-		cfg.Dir, cfg.Name = filepath.Split(f.out)
-		if cfg.Dir == "" {
-			cfg.Dir = "."
+		if fi, err := os.Stat(f.out); err == nil && !fi.Mode().IsRegular() {
+			return cfg, nil, fmt.Errorf("--out %s is there and no file; --dir takes a folder", f.out)
 		}
-		cfg.Dir = filepath.Clean(cfg.Dir)
-	case f.dir != "":
-		cfg.Dir = filepath.Clean(f.dir)
-	case homeErr != nil:
-		return cfg, homeErr
+		cfg.Dir, cfg.Name, homeless = filepath.Clean(dir), file, nil
+	case f.dirSet:
+		if f.dir == "" {
+			return cfg, nil, errors.New("--dir is empty; . is the folder at hand")
+		}
+		cfg.Dir, homeless = filepath.Clean(f.dir), nil
 	default:
 		cfg.Dir = home
 	}
 	if cfg.Labels, err = labels(os.Getenv("SIXLINK_LABELS"), f.labels); err != nil {
-		return cfg, err
+		return cfg, nil, err
 	}
 	if wd, err := os.Getwd(); err == nil {
 		cfg.Cwd = wd
 	}
 	if cfg.Level != record.LevelRaw {
-		key, err := mask.LoadKey(home)
-		if err != nil || homeErr != nil {
-			// MACs are then comparable within this recording only.
-			key = mask.RandomKey()
+		key := mask.RandomKey() // MACs are then comparable within this recording only
+		if home != "" {
+			if k, err := mask.LoadKey(home); err == nil {
+				key = k
+			}
 		}
 		cfg.Masker = mask.FromProcess(key, command, cfg.Env)
 		cfg.MaskKey = key.ID()
 	}
-	return cfg, nil
+	return cfg, homeless, nil
 }
 
-// labels joins SIXLINK_LABELS and --label; the flag wins. Malformed ones of the
-// environment are left out: a host's configuration must not keep the server from running.
+// labels joins SIXLINK_LABELS and --label; the flag wins. What is malformed or too
+// much in the environment is left out: a host's configuration must not keep the
+// server from running.
 func labels(env string, flags []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, kv := range strings.Split(env, ",") {
 		if k, v, ok := strings.Cut(kv, "="); ok && strings.TrimSpace(k) != "" {
 			all[strings.TrimSpace(k)] = v
 		}
+	}
+	if !record.LabelsFit(all) {
+		clear(all)
 	}
 	for _, kv := range flags {
 		k, v, ok := strings.Cut(kv, "=")
@@ -175,12 +194,11 @@ func labels(env string, flags []string) (map[string]string, error) {
 		}
 		all[k] = v
 	}
-	total := 0
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		total += len(k) + len(all[k])
+	if !record.LabelsFit(all) {
+		return nil, errors.New("the labels have over 8 KiB: shorten them")
 	}
-	if total > 4<<10 {
-		return nil, fmt.Errorf("labels have %d bytes; 4096 are the limit", total)
+	if len(all) == 0 {
+		return nil, nil
 	}
 	return all, nil
 }
@@ -188,12 +206,13 @@ func labels(env string, flags []string) (map[string]string, error) {
 // sayer writes our own lines to stderr from a goroutine of its own, so that a
 // stderr nobody reads holds up nothing; lines are dropped then (recorder.md 3.6).
 type sayer struct {
+	clean func(string) string // takes credentials out
 	lines chan string
 	done  chan struct{}
 }
 
 func newSayer(w interface{ Write([]byte) (int, error) }, quiet bool) *sayer {
-	s := &sayer{lines: make(chan string, 16), done: make(chan struct{})}
+	s := &sayer{clean: func(l string) string { return l }, lines: make(chan string, 16), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		for l := range s.lines {
@@ -207,7 +226,7 @@ func newSayer(w interface{ Write([]byte) (int, error) }, quiet bool) *sayer {
 
 func (s *sayer) line(l string) {
 	select {
-	case s.lines <- strings.ReplaceAll(l, "\n", " "):
+	case s.lines <- strings.ReplaceAll(s.clean(l), "\n", " "):
 	default:
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 func repairVerb() *verb {
 	var out string
+	var limit int64
 	v := &verb{
 		name:    "repair",
 		args:    "RECORDING -o FILE",
@@ -23,6 +24,7 @@ func repairVerb() *verb {
 		},
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVarP(&out, "output", "o", "", "the new file; it must not exist")
+			maxDecompressed(fs, &limit)
 		},
 	}
 	v.run = func(s stdio, args []string) int {
@@ -32,7 +34,7 @@ func repairVerb() *verb {
 		case out == "":
 			return usageError(s, v.name, errors.New("needs -o FILE"))
 		}
-		done, err := record.Repair(args[0], out, "sixlink "+versionString()+" repair", record.Options{})
+		done, err := record.Repair(args[0], out, "sixlink "+versionString()+" repair", record.Options{MaxDecompressed: limit})
 		if err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}

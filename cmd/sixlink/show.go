@@ -23,7 +23,7 @@ func showVerb() *verb {
 		},
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&format, "format", "text", "text or json")
-			fs.Int64Var(&limit, "max-decompressed", record.DefaultMaxDecompressed, "refuse a recording that unpacks to more `BYTES`")
+			maxDecompressed(fs, &limit)
 		},
 	}
 	v.run = func(s stdio, args []string) int {

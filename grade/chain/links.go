@@ -8,6 +8,7 @@ import (
 	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/record/session"
 	"github.com/sixlink/sixlink/record/session/catalog"
+	"github.com/sixlink/sixlink/record/visible"
 )
 
 // JSON-RPC codes that decide something.
@@ -197,9 +198,13 @@ func (a *analysis) unanswered() Link {
 		if first == nil {
 			return link(l, NotMeasured, NoEvidenceCaptured, "nothing was asked of the server", c.ReachedSeq)
 		}
-		return link(l, NotMeasured, NoEvidenceCaptured, first.Method+" was not answered, and the server did not end first", first.Seq)
+		text := first.Method + " was not answered, and the server did not end first"
+		if s.End.Exit != nil {
+			text += "; later " + Ended(s)
+		}
+		return link(l, NotMeasured, NoEvidenceCaptured, text+stderr(s), first.Seq, s.End.FirstSeq, s.End.ExitSeq)
 	}
-	how := a.ended()
+	how := Ended(s) + stderr(s)
 	own := c.ReachedSeq != 0 && (c.ReachedSeq != s.End.ExitSeq || ownExit(s))
 	switch {
 	case !own && notFound(s):
@@ -222,25 +227,30 @@ func ownExit(s *session.Session) bool {
 	return s.End.Exit != nil && !s.End.PassedOn && !s.Connection.Launcher && !notFound(s)
 }
 
-// ended says how the server ended, with the end of its stderr.
-func (a *analysis) ended() string {
-	text := "the server ended"
-	if e := a.Session.End.Exit; e != nil {
+// Ended says how the server ended.
+func Ended(s *session.Session) string {
+	if e := s.End.Exit; e != nil {
 		switch {
 		case e.Code != nil:
-			text = fmt.Sprintf("the server exited with code %d", *e.Code)
+			return fmt.Sprintf("the server exited with code %d", *e.Code)
 		case e.Signal != "":
-			text = "the server died of signal " + e.Signal
+			return "the server died of signal " + visible.String(e.Signal)
 		}
 	}
-	if tail := strings.TrimSpace(a.Session.Connection.StderrTail); tail != "" {
-		// The end says more than the beginning.
-		if r := []rune(tail); len(r) > 160 {
-			tail = "…" + string(r[len(r)-160:])
-		}
-		text += " (stderr: " + predicate.Quoted(tail) + ")"
+	return "the server ended"
+}
+
+// stderr is the end of what the server wrote there, which says more than its
+// beginning (a traceback ends with the error); empty when it wrote nothing.
+func stderr(s *session.Session) string {
+	tail := strings.TrimSpace(s.Connection.StderrTail)
+	if tail == "" {
+		return ""
 	}
-	return text
+	if r := []rune(tail); len(r) > 160 {
+		tail = "…" + string(r[len(r)-160:])
+	}
+	return " (stderr: " + predicate.Quoted(tail) + ")"
 }
 
 func rpcText(e *session.RPCError) string {
@@ -382,6 +392,9 @@ func (a *analysis) call() Link {
 			text += fmt.Sprintf("; and %d more", n-1)
 		}
 		text += a.strayReplies()
+		if slices.ContainsFunc(a.Session.Calls, dropped) {
+			text += stderr(a.Session)
+		}
 		return link(l, Failed, ReasonProtocolError, text, seqs...)
 	}
 	if len(a.answered) > 0 {
@@ -399,6 +412,9 @@ func (a *analysis) call() Link {
 	}
 	return link(l, NotMeasured, NoEvidenceCaptured, "no call was answered, and nothing shows that the server owed an answer", a.Session.Calls[0].Seq)
 }
+
+// dropped tells whether the server's end is what left the call without an answer.
+func dropped(c *session.Call) bool { return c.State == session.CallConnectionDrop }
 
 // strayReplies names the replies without a request that came after unanswered calls.
 func (a *analysis) strayReplies() string {

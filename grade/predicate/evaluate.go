@@ -8,7 +8,7 @@ import (
 )
 
 // Evaluate judges one check on one trial: the kind's function on what is there,
-// then the table of what partial evidence does to it. A function that breaks is
+// then the tables of what a link that failed and partial evidence do to it. A function that breaks is
 // an error row, never a fail and never the end of the run (grading.md 0.2.9).
 func Evaluate(c *Check, ev *Evidence) (o Outcome) {
 	defer func() {
@@ -18,6 +18,7 @@ func Evaluate(c *Check, ev *Evidence) (o Outcome) {
 		o.Reason, o.Expected, o.Actual = Sentence(o.Reason), Sentence(o.Expected), Sentence(o.Actual)
 	}()
 	o = c.Kind.Evaluate(c, ev)
+	ev.blocked(c.Info.Name, &o)
 	for _, r := range PartialRules {
 		state := ev.State(r.Channel)
 		if r.Kind != c.Info.Name || state == session.Complete {

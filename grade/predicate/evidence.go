@@ -15,6 +15,9 @@ type Evidence struct {
 	Capture session.Capture
 	// Calls are in the order of their requests.
 	Calls []CallEvidence
+	// NoCallBecause says which link kept the host from making any call
+	// ("connection failed"); empty when it could have.
+	NoCallBecause string
 	// Errors holds at most one error a call.
 	Errors []ToolError
 	// Timings holds at most one duration a call.

@@ -62,3 +62,55 @@ func (ev *Evidence) State(c Channel) session.CaptureState {
 	}
 	return s
 }
+
+// BlockedRule says what becomes of a kind's pass when no call could be made.
+type BlockedRule struct {
+	Kind string
+	Pass Result
+}
+
+// BlockedRules is the table of the kinds whose pass rests on calls (or on what is
+// wrong with them) that are not there. Without a connection, or without a list
+// of tools, none could be made, and nothing was observed: such a pass becomes an
+// error (the spirit of grading.md 0.2.7). A fail stays: a call that a check asks
+// for was not made. Kinds of discovery and user value read other evidence, and
+// are not in it.
+var BlockedRules = []BlockedRule{
+	{"toolNeverCalled", Error},
+	{"onlyToolsCalled", Error},
+	{"toolCallCountUnder", Error},
+	{"toolCalledBefore", Error},
+	{"noDeprecatedToolCalled", Error},
+	{"noDestructiveToolCalled", Error},
+
+	{"argumentsMatchToolSchema", Error},
+	{"noRepeatedIdenticalCall", Error},
+	{"toolInputMatches", Error}, // with min 0
+
+	{"noToolErrors", Error},
+	{"toolLatencyUnder", Error},
+	{"toolResultContains", Error},
+	{"toolResultMatches", Error}, // with min 0
+	{"toolResultMatchesSchema", Error},
+	{"toolResultSizeUnder", Error},
+	{"toolErrorNamesInput", Error},
+	{"fullPageHasContinuation", Error},
+
+	// A pass of these is a call.
+	{"toolCalledWith", Pass},
+	{"toolCalledAtLeastOnce", Pass},
+	{"firstToolWas", Pass},
+}
+
+// blocked turns a pass that rests on absence into an error where no call could be made.
+func (ev *Evidence) blocked(kind string, o *Outcome) {
+	if ev.NoCallBecause == "" || len(ev.Calls) > 0 || o.Result != Pass {
+		return
+	}
+	for _, r := range BlockedRules {
+		if r.Kind == kind && r.Pass == Error {
+			o.Result = Error
+			o.Reason = "no call could be made: " + ev.NoCallBecause
+		}
+	}
+}

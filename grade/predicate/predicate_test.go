@@ -236,6 +236,57 @@ func TestPartialRules(t *testing.T) {
 	}
 }
 
+// Every kind that reads calls says what becomes of its pass when none could be
+// made; the built ones are tried.
+func TestNoCallCouldBeMade(t *testing.T) {
+	rules := map[string]Result{}
+	for _, r := range BlockedRules {
+		info, _, known := Lookup(r.Kind)
+		if _, twice := rules[r.Kind]; twice || !known || info.Link == Discovery || info.Link == UserValue {
+			t.Errorf("row %+v", r)
+		}
+		// A kind that expects a call cannot pass without one.
+		if (r.Pass == Pass) != info.NeedsCall {
+			t.Errorf("%s: needs a call %v, a pass becomes %s", r.Kind, info.NeedsCall, r.Pass)
+		}
+		rules[r.Kind] = r.Pass
+	}
+	for _, n := range Names() {
+		info, _, _ := Lookup(n)
+		if _, ok := rules[n]; !ok && (info.Link == Selection || info.Link == Call || info.Link == Response) {
+			t.Errorf("%s has no row", n)
+		}
+	}
+	for _, x := range []struct {
+		check  *Check
+		free   Result // where a call could have been made
+		result Result
+	}{
+		{check(t, "noToolErrors"), Pass, Error},
+		{check(t, "toolNeverCalled", toolName("t")), Pass, Error},
+		{check(t, "argumentsMatchToolSchema"), Pass, Error},
+		{check(t, "toolLatencyUnder", ms("5")), Pass, Error},
+		{check(t, "toolCalledAtLeastOnce", toolName("t")), Fail, Fail},
+	} {
+		t.Run(x.check.Info.Name, func(t *testing.T) {
+			ev := evidence(tools("t", anyObject))
+			if got := Evaluate(x.check, ev); got.Result != x.free {
+				t.Errorf("free: %s (%s), want %s", got.Result, got.Reason, x.free)
+			}
+			ev.NoCallBecause = "connection failed"
+			got := Evaluate(x.check, ev)
+			if got.Result != x.result || x.result == Error && got.Reason != "no call could be made: connection failed" {
+				t.Errorf("%s (%s), want %s", got.Result, got.Reason, x.result)
+			}
+			// A call that was made all the same is evidence.
+			called := evidence(tools("u", anyObject), "u {}").with(timing(0, 1, 0)).with(func(ev *Evidence) { ev.NoCallBecause = "connection failed" })
+			if got := Evaluate(x.check, called); got.Result != x.free {
+				t.Errorf("with a call: %s (%s), want %s", got.Result, got.Reason, x.free)
+			}
+		})
+	}
+}
+
 func TestRegistry(t *testing.T) {
 	if n := len(Names()); n != 36 {
 		t.Errorf("%d kinds, want 36", n)

@@ -25,7 +25,7 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 		p.line("")
 	}
 	for _, s := range v.Skipped {
-		p.line("skipped %s: %s (%s)", p.name(v, s.Recording, s.Session), s.Why, visible.String(s.Detail))
+		p.line("skipped %s: %s (%s)", p.name(s.Path, s.Recording, s.Session), s.Why, visible.String(s.Detail))
 	}
 	if len(v.Skipped) > 0 {
 		p.line("")
@@ -70,8 +70,8 @@ func (p *printer) paint(word, s string) string {
 func (p *printer) word(s string) string { return p.paint(s, s) }
 
 // name is how a trial is called: the file where it stood, else the recording's id.
-func (p *printer) name(v *grade.Verdict, recording, session string) string {
-	n := v.Paths[recording]
+func (p *printer) name(path, recording, session string) string {
+	n := path
 	if n == "" {
 		n = recording
 	}
@@ -127,7 +127,7 @@ func (p *printer) trial(v *grade.Verdict, t *grade.Trial) {
 	if t.Why != "" {
 		why = " (" + visible.String(t.Why) + ")"
 	}
-	p.line("%s: %s%s", p.name(v, t.Recording, t.Session), p.word(string(t.Word)), why)
+	p.line("%s: %s%s", p.name(v.Paths[t.Recording], t.Recording, t.Session), p.word(string(t.Word)), why)
 	p.chain(&t.Chain, "  ")
 	passed := 0
 	for i := range t.Rows {

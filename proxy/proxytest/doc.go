@@ -1,8 +1,14 @@
 // Package proxytest is the kit with which tests make the faults that a relay
 // has to survive. It holds scripted processes ([Program]), ways to write badly
-// ([Slice], [OneByOne]) and to read slowly ([SlowReader]), socket pairs as Node
-// makes them ([Socketpair]), a proof that nothing was left behind ([Lifeline]),
-// a terminal ([Terminal]), and a tap that remembers ([Memory]).
+// ([Slice], [OneByOne]) and to read slowly ([SlowReader]), bytes that come late
+// ([Latency]) or end early ([Limited]), socket pairs as Node makes them
+// ([Socketpair]) with their ends ([HalfClose], [SlowClose], [Reset]), a proof that
+// nothing was left behind ([Lifeline]), a terminal ([Terminal]), a disk that is full,
+// read-only ([Disk]) or slow ([SlowDisk]), and a tap that remembers ([Memory]).
+//
+// There is no clock in it: nothing moves the wall clock of a process without moving
+// the machine's. A test of what reads both clocks makes the jump inside (package
+// record, TestFaultSuspend).
 //
 // It must not know the relay: it imports package record for the tap's types and
 // nothing else of this module, so that the tests of every package can use it.

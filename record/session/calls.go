@@ -18,8 +18,11 @@ type call struct {
 	// decided is the attempt whose answer counts so far, -1 for none.
 	decided int
 	// args is a copy of the arguments while the call may have to be recognised
-	// in an input round's retry.
+	// in a retry: an input round's, or one after -32042.
 	args []byte
+	macs string // of what the recording hides in them (see line.macs)
+	// elicits says that the answer that counts is -32042, and nobody retried yet.
+	elicits bool
 
 	// The input round that waits to be resumed.
 	round bool
@@ -76,9 +79,9 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 		c.lastAnswer = 0
 	}
 	c.Attempts = append(c.Attempts, ex)
-	c.args = nil
+	c.args, c.macs = nil, ""
 	if a := m.params.token(fArguments); len(a) <= maxArgs {
-		c.args = bytes.Clone(a)
+		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at[fArguments])
 	}
 	o.call = c
 	if ex.ID.Pairs() {
@@ -103,13 +106,14 @@ func (s *sess) toolUse(meta *object) string {
 func (s *sess) joins(tool, use string, m *message, w where) *call {
 	if c := s.byUse[use]; use != "" && c != nil && c.Tool == clip(tool, maxName) {
 		s.resumed(c)
+		s.noRetry(c)
 		return c
 	}
 	responses, state := m.params.is(fInputResponses, '{'), m.params.token(fRequestState)
-	if !responses && state == nil {
-		return nil
-	}
 	args := m.params.token(fArguments)
+	if !responses && state == nil {
+		return s.retried(tool, use, args, w.macs(m.params.at[fArguments]))
+	}
 	var found *call
 	for i := len(s.rounds) - 1; i >= 0 && len(s.rounds)-i <= maxRounds; i-- {
 		c := s.rounds[i]
@@ -123,7 +127,7 @@ func (s *sess) joins(tool, use string, m *message, w where) *call {
 			}
 			continue
 		}
-		if state == nil && c.asked(&m.params) && sameArguments(c, args) {
+		if state == nil && c.asked(&m.params) && sameArguments(c, args, w.macs(m.params.at[fArguments])) {
 			found = c // the latest one
 			break
 		}
@@ -138,6 +142,46 @@ func (s *sess) joins(tool, use string, m *message, w where) *call {
 
 // maxRounds is how many waiting input rounds a retry is compared with.
 const maxRounds = 64
+
+// retried finds the call that a plain request tries again: the oldest of the same
+// tool with equal arguments that was answered with -32042 and not tried again
+// since. Hosts without a tool-use id (VS Code) send just the same request once
+// the person has opened the address (grading.md 0.1 "toolErrors", wire.md 3.3).
+func (s *sess) retried(tool, use string, args []byte, macs string) *call {
+	for i, c := range s.elicits {
+		if c.Tool != clip(tool, maxName) || use != "" && c.ToolUseID != "" && use != c.ToolUseID || !sameArguments(c, args, macs) {
+			continue
+		}
+		s.elicits = slices.Delete(s.elicits, i, i+1)
+		c.elicits = false
+		return c
+	}
+	return nil
+}
+
+// mayRetry puts a call that was answered with -32042 among those that a later
+// request may try again. At most maxRounds wait: with a server that answers so
+// for hours, the oldest are given up.
+func (s *sess) mayRetry(c *call) {
+	if len(s.elicits) == maxRounds {
+		s.elicits[0].elicits, s.elicits[0].args = false, nil
+		s.elicits = slices.Delete(s.elicits, 0, 1)
+	}
+	c.elicits = true
+	s.elicits = append(s.elicits, c)
+}
+
+// noRetry takes a call out of those: the host's own id told the retry, or
+// another attempt's answer counts now.
+func (s *sess) noRetry(c *call) {
+	if !c.elicits {
+		return
+	}
+	c.elicits = false
+	if i := slices.Index(s.elicits, c); i >= 0 {
+		s.elicits = slices.Delete(s.elicits, i, i+1)
+	}
+}
 
 func (s *sess) resumed(c *call) {
 	c.round = false
@@ -165,11 +209,11 @@ func (c *call) asked(params *object) bool {
 	return err == nil && all
 }
 
-func sameArguments(c *call, args []byte) bool {
+func sameArguments(c *call, args []byte, macs string) bool {
 	if c.args == nil && args == nil {
 		return c.Arguments.IsZero()
 	}
-	if c.args == nil || len(args) > maxArgs {
+	if c.args == nil || len(args) > maxArgs || c.macs != macs {
 		return false // too large to be compared: they are two calls
 	}
 	a, ok1 := jsonscan.Canonical(c.args)
@@ -181,14 +225,9 @@ func sameArguments(c *call, args []byte) bool {
 // that stand for parts of it where a recording masks it.
 func (l *line) stateHash(span jsonscan.Span) [32]byte {
 	h := sha256.New()
-	masked := false
-	for _, m := range l.masks {
-		if m.Off < int64(span.End) && m.Off+m.Len > int64(span.Start) {
-			h.Write([]byte(m.MAC))
-			masked = true
-		}
-	}
-	if !masked {
+	if macs := l.macs(span); macs != "" {
+		h.Write([]byte(macs))
+	} else {
 		t := l.data[span.Start:span.End]
 		if text, ok := jsonscan.String(t); ok {
 			h.Write([]byte(text))
@@ -197,6 +236,18 @@ func (l *line) stateHash(span jsonscan.Span) [32]byte {
 		}
 	}
 	return [32]byte(h.Sum(nil))
+}
+
+// macs are those of what a recording hides in a part of the line. What is hidden
+// reads alike whatever it was: two texts are equal only if these are, too.
+func (l *line) macs(span jsonscan.Span) string {
+	var out []byte
+	for _, m := range l.masks {
+		if m.Off < int64(span.End) && m.Off+m.Len > int64(span.Start) {
+			out = append(append(out, m.MAC...), ' ')
+		}
+	}
+	return string(out)
 }
 
 // called reads the answer to a tools/call.
@@ -224,10 +275,16 @@ func (s *sess) called(o *open, m *message, w where, state ExchangeState) {
 	c.decided = n
 	c.lastAnswer = w.at
 	c.decide(o.ex, m, w, state)
-	switch c.State {
-	case CallInputRequired:
+	s.noRetry(c)
+	switch {
+	case c.State == CallInputRequired:
 		c.await(m, w)
-	case CallTaskHandle: // the call goes on
+	case c.State == CallTaskHandle: // the call goes on
+	case c.State == CallProtocolError && c.Error.Code == errURLElicitation && n == len(c.Attempts)-1:
+		args := c.args
+		s.settled(c, w.at)
+		c.args = args
+		s.mayRetry(c)
 	default:
 		s.settled(c, w.at)
 	}

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,8 +98,8 @@ func TestAttemptsWithOneToolUseID(t *testing.T) {
 	for _, x := range []struct{ name, script, calls, use string }{
 		{"-32042 and then success", again("1", claude) + url + again("2", claude) + answer("2"), "result/2", "toolu_1"},
 		{"codex", again("1", codex) + url + again("2", codex) + answer("2"), "result/2", "call_1"},
-		{"a plain callId is nobody's", again("1", plain) + url + again("2", plain) + answer("2"), "protocolError/1 result/1", ""},
-		{"without an id two requests are two calls", again("1", "") + url + again("2", "") + answer("2"), "protocolError/1 result/1", ""},
+		{"a plain callId is nobody's", again("1", plain) + answer("1") + again("2", plain) + answer("2"), "result/1 result/1", ""},
+		{"without an id two requests are two calls", again("1", "") + answer("1") + again("2", "") + answer("2"), "result/1 result/1", ""},
 		{"the last one with an answer counts", again("1", claude) + url + again("2", claude), "protocolError/2", "toolu_1"},
 		{"answered in reverse, the later attempt counts", again("1", claude) + again("2", claude) + answer("2") + url, "result/2", "toolu_1"},
 		{"another tool with the same id is another call", again("1", claude) + answer("1") + strings.Replace(again("2", claude), `"t"`, `"u"`, 1) + answer("2"), "result/1 result/1", "toolu_1"},
@@ -110,6 +111,77 @@ func TestAttemptsWithOneToolUseID(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A host without a tool-use id (VS Code) sends the same request again once the
+// person has opened the address of a -32042 (grading.md 0.1).
+func TestURLElicitationTriedAgainWithoutToolUseID(t *testing.T) {
+	url := func(id string) string {
+		return `< {"id":` + id + `,"error":{"code":-32042,"message":"open this"}}` + "\n"
+	}
+	of := func(id, tool, args string) string {
+		return `> {"id":` + id + `,"method":"tools/call","params":{"name":"` + tool + `"` + args + `}}` + "\n"
+	}
+	const (
+		use1 = `,"_meta":{"claudecode/toolUseId":"toolu_1"}`
+		use2 = `,"_meta":{"claudecode/toolUseId":"toolu_2"}`
+	)
+	for _, x := range []struct{ name, script, calls string }{
+		{"success", again("1", "") + url("1") + again("2", "") + answer("2"), "result/2"},
+		{"arguments in another order and spelling", of("1", "t", `,"arguments":{"a":1,"b":"x"}`) + url("1") + of("2", "t", `,"arguments":{"b":"\u0078","a":1.0}`) + answer("2"), "result/2"},
+		{"no arguments", of("1", "t", "") + url("1") + of("2", "t", "") + answer("2"), "result/2"},
+		{"the retry fails", again("1", "") + url("1") + again("2", "") + `< {"id":2,"error":{"code":-32603,"message":"no"}}`, "protocolError/2"},
+		{"the retry gets a tool error", again("1", "") + url("1") + again("2", "") + `< {"id":2,"result":{"isError":true}}`, "toolError/2"},
+		{"the retry gets no answer: the last with one counts", again("1", "") + url("1") + again("2", ""), "protocolError/2"},
+		{"never tried again", again("1", "") + url("1"), "protocolError/1"},
+		{"asked for twice", again("1", "") + url("1") + again("2", "") + url("2") + again("3", "") + answer("3"), "result/3"},
+		{"other work in between", again("1", "") + url("1") + of("5", "u", "") + answer("5") + again("2", "") + answer("2"), "result/2 result/1"},
+		{"a third request is another call", again("1", "") + url("1") + again("2", "") + answer("2") + again("3", "") + answer("3"), "result/2 result/1"},
+		{"another error asks for nothing", again("1", "") + `< {"id":1,"error":{"code":-32603,"message":"no"}}` + "\n" + again("2", "") + answer("2"), "protocolError/1 result/1"},
+		{"other arguments", again("1", "") + url("1") + of("2", "t", `,"arguments":{"a":2}`) + answer("2"), "protocolError/1 result/1"},
+		{"arguments against none", again("1", "") + url("1") + of("2", "t", "") + answer("2"), "protocolError/1 result/1"},
+		{"another tool", again("1", "") + url("1") + of("2", "u", `,"arguments":{"a":1}`) + answer("2"), "protocolError/1 result/1"},
+		{"another tool use of the host's", again("1", use1) + url("1") + again("2", use2) + answer("2"), "protocolError/1 result/1"},
+		{"sent before the -32042 came", again("1", "") + again("2", "") + url("1") + answer("2"), "protocolError/1 result/1"},
+		{"two at once, tried again in order", again("1", "") + again("2", "") + url("1") + url("2") + again("3", "") + answer("3") + again("4", "") + answer("4"), "result/2 result/2"},
+		{"a -32042 of an attempt that no longer counts", again("1", use1) + again("2", use1) + answer("2") + url("1") + again("3", "") + answer("3"), "result/2 result/1"},
+		{"another session of the process", again("1", "") + url("1") + strings.ReplaceAll(opened, "start", "") + again("2", "") + answer("2"), "protocolError/1"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := run(t, opened+x.script+goodbye).Sessions[0]
+			if got := callsOf(s); got != x.calls {
+				t.Errorf("%s, want %s", got, x.calls)
+			}
+		})
+	}
+	t.Run("many wait, the oldest is given up", func(t *testing.T) {
+		var b strings.Builder
+		for i := range 65 {
+			fmt.Fprintf(&b, "%s%s", of(fmt.Sprint(i), "t", fmt.Sprintf(`,"arguments":{"n":%d}`, i)), url(fmt.Sprint(i)))
+		}
+		s := one(t, opened+b.String()+of("100", "t", `,"arguments":{"n":0}`)+answer("100")+of("101", "t", `,"arguments":{"n":1}`)+answer("101")+goodbye)
+		if len(s.Calls) != 66 || len(s.Calls[0].Attempts) != 1 || len(s.Calls[1].Attempts) != 2 {
+			t.Errorf("%d calls, %d and %d attempts", len(s.Calls), len(s.Calls[0].Attempts), len(s.Calls[1].Attempts))
+		}
+	})
+	t.Run("hidden arguments that differ", func(t *testing.T) {
+		hidden := `,"arguments":{"key":"xxxx"}`
+		for second, want := range map[string]string{"m1": "result/2", "m2": "protocolError/1 result/1"} {
+			r := script(t, "start\n"+of("1", "t", hidden)+url("1")+of("2", "t", hidden)+answer("2")+goodbye)
+			for i, mac := range map[int]string{1: "m1", 3: second} {
+				r.Records[i].Masked = []record.Mask{{Off: int64(strings.Index(string(r.Records[i].Data), "xxxx")), Len: 4, MAC: mac}}
+			}
+			if got := callsOf(only(t, decode(t, r))); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+	})
+	t.Run("the person's time is not the tool's", func(t *testing.T) {
+		s := one(t, opened+again("1", "")+url("1")+again("2", "")+answer("2")+goodbye)
+		if ns, ok := s.Calls[0].DurationNs(); !ok || ns != 2e6 || s.Calls[0].WaitedNs != 1e6 {
+			t.Errorf("%d ns, waited %d", ns, s.Calls[0].WaitedNs)
+		}
+	})
 }
 
 func TestTasks(t *testing.T) {

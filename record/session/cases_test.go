@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,6 +111,17 @@ func holds(t *testing.T, r *fixtures.Recording, a asserts) {
 
 func holdsOnce(t *testing.T, r *fixtures.Recording, a asserts) {
 	s := only(t, decode(t, r))
+	said := map[string]bool{}
+	for _, m := range s.Remarks {
+		if m.Detail == "" {
+			t.Errorf("a remark without a sentence: %+v", m)
+		}
+		if key := fmt.Sprint(m.Seq, m.From, m.Flag); m.Flag != session.FlagNonmessage && said[key] {
+			t.Errorf("said twice of one line: %+v", m)
+		} else {
+			said[key] = true
+		}
+	}
 	for what, counts := range map[string][2]any{
 		"lines": {a.Lines, s.Lines}, "messages": {a.Messages, s.Messages}, "blank": {a.Blank, s.Blank}, "nonmessage": {a.Nonmessage, s.Nonmessage},
 	} {
@@ -232,6 +244,17 @@ func TestTwoObjectsOnOneLineNamesTheCalls(t *testing.T) {
 		if c := s.Calls[i]; c.State != want || (want == session.CallNeverAnswered) != slices.ContainsFunc(c.Remarks, func(m session.Remark) bool { return m.Flag == session.FlagTwoValues }) {
 			t.Errorf("call %d: %s %+v", i, c.State, c.Remarks)
 		}
+	}
+	var lines []string
+	for _, m := range s.Remarks {
+		if m.Flag == session.FlagTwoValues {
+			lines = append(lines, m.Detail)
+		}
+	}
+	// One remark for the line, which names both calls.
+	a, b := s.Calls[0], s.Calls[1]
+	if want := fmt.Sprintf("%d (id %s), %d (id %s)", a.Seq, a.ID.Raw, b.Seq, b.ID.Raw); len(lines) != 1 || s.RemarkCounts[session.FlagTwoValues] != 1 || !strings.HasSuffix(lines[0], want) {
+		t.Errorf("%q, want one that ends in %s", lines, want)
 	}
 }
 

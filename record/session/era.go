@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session/jsonscan"
 )
 
 // maxName bounds what a peer says about itself.
@@ -37,6 +38,9 @@ func (s *sess) clientMeta(o *open, meta *object) {
 	}
 	s.modern = true
 	o.version = clip(version, maxName)
+	if in, ok := meta.object(fMetaClientCaps); ok && in.extends() {
+		s.clientExt = true
+	}
 	if s.Connection.Initialize == nil {
 		s.Client = peerOf(meta, fMetaClient, s.Client)
 	}
@@ -59,6 +63,53 @@ func (s *sess) capabilities(result *object) {
 	in, _ := result.object(fCapabilities)
 	has := in.has(fTools)
 	s.ToolsCapability = &has
+	s.capsKnown, s.extensions = true, in.extends()
+}
+
+// extends tells whether capabilities name an extension of the protocol.
+func (o *object) extends() bool {
+	if !o.is(fExtensions, '{') {
+		return false
+	}
+	t := o.token(fExtensions)
+	return jsonscan.Space(t, 1) < len(t)-1 // more than blanks between the braces
+}
+
+// extended tells whether an extension that was advertised may give results
+// other types than the protocol's own. A server whose capabilities are not on
+// record (discover is optional) may have any that the client has named.
+func (s *sess) extended(o *open, result *object) bool {
+	if o.ex.Method == methodDiscover {
+		in, ok := result.object(fCapabilities)
+		return ok && in.extends()
+	}
+	if s.capsKnown {
+		return s.extensions
+	}
+	return s.clientExt
+}
+
+// resultType reads what a result of the stateless era says that it is. Without
+// the member it is read as complete; a value that nobody defines makes it
+// invalid (wire.md 3.4). "task" is the tasks extension's (wire.md 2.7).
+func (s *sess) resultType(o *open, m *message, w where) ExchangeState {
+	r := &m.result
+	if !r.has(fResultType) {
+		// On the session alone: a server that never sends it does so in each answer.
+		s.remark(FlagNoResultType, w.seq, w.from, "a result without resultType, read as complete")
+		return ExchangeResult
+	}
+	switch kind, _ := r.text(fResultType); kind {
+	case "complete", "input_required", "task":
+		return ExchangeResult
+	}
+	kind := clip(string(r.token(fResultType)), 100)
+	if s.extended(o, r) {
+		o.note(FlagUnknownResultType, w.seq, w.from, "resultType is "+kind+": an extension that was advertised may define it")
+		return ExchangeResult
+	}
+	o.note(FlagUnknownResultType, w.seq, w.from, "resultType is "+kind+", which neither the protocol nor an advertised extension defines: the result is invalid")
+	return ExchangeMalformed
 }
 
 // begins looks at the first message of a process that could not stand there if
@@ -137,7 +188,7 @@ func (s *sess) eraOf() {
 		s.Era = EraInitialize
 		s.Basis = fmt.Sprintf("%s, handshake at %d", process, c.Initialize.Seq)
 		if s.legacyOK && s.modernOK {
-			s.remark(FlagEraMixed, 0, "", "")
+			s.remark(FlagEraMixed, 0, "", "requests of both eras succeeded")
 		}
 	case s.modern && !s.refused():
 		s.Era = EraStateless

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/session/catalog"
 )
 
 // modern is the _meta of a stateless request.
@@ -20,6 +21,68 @@ const shake = `
 	> {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"host","version":"1"}}}
 	< {"id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"srv"}}}
 `
+
+// resultType of the stateless era: wire.md 3.4.
+func TestResultType(t *testing.T) {
+	const clientExt = `"io.modelcontextprotocol/clientCapabilities":{"extensions":{"org.example/x":{}}}`
+	discover := func(capabilities string) string {
+		return `> {"id":"d","method":"server/discover","params":{` + modern + `}}
+			< {"id":"d","result":{"resultType":"complete","capabilities":` + capabilities + "}}\n"
+	}
+	call := func(meta, result string) string {
+		return `> {"id":1,"method":"tools/call","params":{"name":"t",` + meta + `}}
+			< {"id":1,"result":{"content":[],` + result + `"x":1}}` + goodbye
+	}
+	const unknown, missing = session.FlagUnknownResultType, session.FlagNoResultType
+	for _, x := range []struct {
+		name, script string
+		state        session.CallState
+		flag         string
+	}{
+		{"complete", call(modern, `"resultType":"complete",`), session.CallResult, ""},
+		{"unknown", call(modern, `"resultType":"weird",`), session.CallMalformed, unknown},
+		{"unknown in letters' case", call(modern, `"resultType":"Complete",`), session.CallMalformed, unknown},
+		{"empty", call(modern, `"resultType":"",`), session.CallMalformed, unknown},
+		{"no text", call(modern, `"resultType":null,`), session.CallMalformed, unknown},
+		{"missing is read as complete", call(modern, ""), session.CallResult, missing},
+		{"missing beside isError", call(modern, `"isError":true,`), session.CallToolError, missing},
+		{"unknown, and the server names no extension", discover(`{"tools":{}}`) + call(modern, `"resultType":"weird",`), session.CallMalformed, unknown},
+		{"unknown, and the server's extensions are none", discover(`{"extensions":{ }}`) + call(modern, `"resultType":"weird",`), session.CallMalformed, unknown},
+		{"unknown, and an extension may define it", discover(`{"extensions":{"org.example/x":{}}}`) + call(modern, `"resultType":"weird",`), session.CallResult, unknown},
+		{"unknown, the server did not tell, the client names an extension", call(modern[:len(modern)-1]+","+clientExt+"}", `"resultType":"weird",`), session.CallResult, unknown},
+		{"unknown, the client names an extension and the server none", discover(`{}`) + call(modern[:len(modern)-1]+","+clientExt+"}", `"resultType":"weird",`), session.CallMalformed, unknown},
+		{"the initialize era has no such member", shake + call(`"x":1`, `"resultType":"weird",`), session.CallResult, ""},
+		{"a server of the initialize era does not owe it", shake + call(modern, ""), session.CallResult, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := one(t, "start\n"+x.script)
+			if got := s.Calls[0].State; got != x.state {
+				t.Errorf("%s, want %s", got, x.state)
+			}
+			for _, flag := range []string{unknown, missing} {
+				if want := map[bool]int{true: 1}[flag == x.flag]; s.RemarkCounts[flag] != want {
+					t.Errorf("%d of %s, want %d: %+v", s.RemarkCounts[flag], flag, want, s.Remarks)
+				}
+			}
+		})
+	}
+	t.Run("of a list, and of discover itself", func(t *testing.T) {
+		s := one(t, "start\n"+`> {"id":"d","method":"server/discover","params":{`+modern+`}}
+			< {"id":"d","result":{"resultType":"weird","capabilities":{"extensions":{"org.example/x":{}}}}}
+			> {"id":"l","method":"tools/list","params":{`+modern+`}}
+			< {"id":"l","result":{"resultType":"weird","tools":[]}}
+			> {"id":"m","method":"tools/list","params":{`+modern+`}}
+			< {"id":"m","result":{"tools":[]}}`+goodbye)
+		if s.Connection.Discover[0].State != session.ExchangeResult || s.Lists[0].State != catalog.Complete || s.RemarkCounts[unknown] != 2 {
+			t.Errorf("%+v %+v %v", s.Connection.Discover[0], s.Lists[0], s.RemarkCounts)
+		}
+		s = one(t, "start\n"+`> {"id":"l","method":"tools/list","params":{`+modern+`}}
+			< {"id":"l","result":{"resultType":"weird","tools":[]}}`+goodbye)
+		if s.Lists[0].State != catalog.Failed || s.Requests[0].State != session.ExchangeMalformed {
+			t.Errorf("%+v %+v", s.Lists[0], s.Requests[0])
+		}
+	})
+}
 
 func TestSessionsAndEras(t *testing.T) {
 	work := tool("1") + answer("1")

@@ -24,12 +24,18 @@ type open struct {
 
 // note remarks something about the request, on it and on its session.
 func (o *open) note(flag string, seq int64, from record.From, detail string) {
+	o.tell(flag, seq, from, detail)
+	o.s.remark(flag, seq, from, detail)
+}
+
+// tell remarks it on the request alone: a line that concerns several requests is
+// one remark of the session's.
+func (o *open) tell(flag string, seq int64, from record.From, detail string) {
 	o.ex.Remarks = append(o.ex.Remarks, Remark{Seq: seq, From: from, Flag: flag, Detail: detail})
 	if o.call != nil && o.ex.Method == methodCall {
 		o.call.Remarks = append(o.call.Remarks, Remark{Seq: seq, From: from, Flag: flag, Detail: detail})
 		o.call.unread = o.call.unread || flag == FlagTooLong
 	}
-	o.s.remark(flag, seq, from, detail)
 }
 
 // requests are those of one side.
@@ -163,13 +169,13 @@ func (s *sess) count(m *message, w where) {
 		s.Connection.ReachedSeq = w.seq
 	}
 	if !m.valid {
-		s.remark(FlagNoVersion, w.seq, w.from, "")
+		s.remark(FlagNoVersion, w.seq, w.from, `the message has no "jsonrpc":"2.0"`)
 	}
 	if m.dup || m.params.dup || m.result.dup {
-		s.remark(FlagDuplicateMember, w.seq, w.from, "the last one holds")
+		s.remark(FlagDuplicateMember, w.seq, w.from, "a member stands in the message twice: the last one holds")
 	}
 	if m.span.Depth > MaxDepth {
-		s.remark(FlagTooDeep, w.seq, w.from, fmt.Sprintf("%d levels", m.span.Depth))
+		s.remark(FlagTooDeep, w.seq, w.from, fmt.Sprintf("nested %d levels deep, more than %d", m.span.Depth, MaxDepth))
 	}
 }
 
@@ -202,9 +208,9 @@ func (p *process) request(m *message, w where) *sess {
 	}
 	switch {
 	case m.id.Kind == IDNull:
-		o.note(FlagNullID, w.seq, w.from, "")
+		o.note(FlagNullID, w.seq, w.from, "a request whose id is null: nothing can answer it")
 	case !m.id.Pairs():
-		o.note(FlagBadID, w.seq, w.from, m.id.Raw)
+		o.note(FlagBadID, w.seq, w.from, "a request whose id is neither string nor number: "+clip(m.id.Raw, 100))
 	default:
 		_, used := r.done[m.id.key()]
 		if r.add(o) {
@@ -272,14 +278,14 @@ func (p *process) reply(m *message, w where) *sess {
 		orphan.Hint = oneInFlight(r)
 		s.remark(FlagNoID, w.seq, w.from, "a reply that names no request")
 	case m.id.Kind == IDOther:
-		s.remark(FlagBadID, w.seq, w.from, m.id.Raw)
+		s.remark(FlagBadID, w.seq, w.from, "a reply whose id is neither string nor number: "+clip(m.id.Raw, 100))
 	case first != nil:
 		orphan.Duplicate, orphan.RequestOf = true, first.Seq
 		orphan.Hint = r.hint(m.id)
-		s.remark(FlagDuplicate, w.seq, w.from, fmt.Sprintf("request %d (id %s) had been answered by %d", first.Seq, first.ID.Raw, first.AnswerSeq))
+		s.remark(FlagDuplicate, w.seq, w.from, fmt.Sprintf("request %d (id %s) had been answered by %d", first.Seq, clip(first.ID.Raw, 100), first.AnswerSeq))
 	default:
 		orphan.Hint = r.hint(m.id)
-		s.remark(FlagOrphan, w.seq, w.from, "id "+m.id.Raw)
+		s.remark(FlagOrphan, w.seq, w.from, "a reply to no request: id "+clip(m.id.Raw, 100))
 		p.keepEarly(m, w, s, orphan)
 	}
 	if w.from == record.Server && p.gapSeq == 0 && !s.Connection.BeganMidway && !(first != nil && first.Method == methodCall) {
@@ -346,11 +352,11 @@ func (p *process) answer(o *open, m *message, w where) {
 	if m.id.Raw == ex.ID.Raw {
 		ex.AnswerID = ex.ID
 	} else {
-		o.note(FlagIDSpelling, w.seq, w.from, fmt.Sprintf("request %s, answer %s", ex.ID.Raw, m.id.Raw))
+		o.note(FlagIDSpelling, w.seq, w.from, fmt.Sprintf("the id is spelt %s in the request and %s in the answer", clip(ex.ID.Raw, 100), clip(m.id.Raw, 100)))
 	}
 	if ex.CancelledSeq != 0 {
 		ex.Late = true
-		o.note(FlagLate, w.seq, w.from, "")
+		o.note(FlagLate, w.seq, w.from, fmt.Sprintf("the answer came after the request was cancelled in %d", ex.CancelledSeq))
 	}
 	state := p.outcome(o, m, w)
 	ex.State = state
@@ -394,16 +400,19 @@ func (p *process) outcome(o *open, m *message, w where) ExchangeState {
 	}
 	switch {
 	case result && failed:
-		o.note(FlagResultAndError, w.seq, w.from, "")
+		o.note(FlagResultAndError, w.seq, w.from, "the answer holds result and error at once")
 		return ExchangeMalformed
 	case failed:
 		return ExchangeError
 	case !result:
-		o.note(FlagNoOutcome, w.seq, w.from, "")
+		o.note(FlagNoOutcome, w.seq, w.from, "the answer holds neither result nor error")
 		return ExchangeMalformed
 	case !m.is(fResult, '{'):
 		o.note(FlagBadResult, w.seq, w.from, "the result is no object")
 		return ExchangeMalformed
+	}
+	if ex.From == record.Client && o.version != "" && ex.Method != methodInitialize && !o.s.legacyOK {
+		return o.s.resultType(o, m, w)
 	}
 	return ExchangeResult
 }

@@ -18,6 +18,9 @@ func (p *process) finish(last bool) {
 	// A tear, or a recording that is still being written, leaves open what the
 	// server would have said, unless its end is on record.
 	p.openEnd = last && (res.Torn || res.State == record.Live) && p.exitSeq == 0 && !p.stdoutEOF
+	if p.crashed() {
+		p.first, p.firstSeq = record.ByServer, p.exitSeq
+	}
 	if s := p.cur; !s.superseded {
 		s.End.First, s.End.FirstSeq = p.first, p.firstSeq
 		s.Connection.StderrTail = p.stderrText()
@@ -52,7 +55,7 @@ func (s *sess) finish() {
 	}
 	s.capture(pending)
 	// Only the session itself is kept.
-	s.calls, s.open, s.rounds, s.byUse, s.tasks, s.status, s.orphans, s.pages = nil, nil, nil, nil, nil, nil, nil, nil
+	s.calls, s.open, s.rounds, s.elicits, s.byUse, s.tasks, s.status, s.orphans, s.pages = nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // finishCall decides what no answer has decided, and tells whether the call was

@@ -92,6 +92,8 @@ var fuzzLines = []string{
 	`{"jsonrpc":"2.0","id":4,"error":{"code":-32042,"message":"x"}}`,
 	`[{"jsonrpc":"2.0","id":8,"method":"ping"},{"jsonrpc":"2.0","id":4,"result":{}}]`,
 	`{"jsonrpc":"2.0","id":4,"result":{}}{"jsonrpc":"2.0","id":5,"result":{}}`,
+	`{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+	`{"jsonrpc":"2.0","id":10,"result":{"resultType":"weird"}}`,
 	`{"jsonrpc":"2.0","id":9,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 }
 
@@ -214,6 +216,18 @@ func check(t *testing.T, s *Session) {
 	t.Helper()
 	if s.ID == "" || s.Basis == "" || s.LastSeq < s.FirstSeq {
 		t.Fatalf("session %+v", s)
+	}
+	told := slices.Clone(s.Remarks)
+	for _, ex := range s.Requests {
+		told = append(told, ex.Remarks...)
+	}
+	for _, c := range s.Calls {
+		told = append(told, c.Remarks...)
+	}
+	for _, r := range told {
+		if r.Flag == "" || r.Detail == "" {
+			t.Fatalf("remark %+v", r)
+		}
 	}
 	for _, ex := range s.Requests {
 		if (ex.AnswerSeq != 0) != (ex.State == ExchangeResult || ex.State == ExchangeError || ex.State == ExchangeMalformed) {

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -132,7 +133,7 @@ func (p *process) line(l *line) {
 	s.Lines[l.from]++
 	s.touch(l.last, l.at)
 	if !l.ended && !l.headless {
-		s.remark(FlagUnterminated, l.seq, l.from, "")
+		s.remark(FlagUnterminated, l.seq, l.from, "the last line has no end of line: most peers never process it")
 	}
 }
 
@@ -142,7 +143,7 @@ func (p *process) read(l *line, first bool) *sess {
 	i := 0
 	if first && bytes.HasPrefix(l.data, []byte("\xef\xbb\xbf")) {
 		i = 3
-		s.remark(FlagBOM, l.seq, l.from, "")
+		s.remark(FlagBOM, l.seq, l.from, "a byte order mark stands before the first message: it was skipped")
 	}
 	i = jsonscan.Space(l.data, i)
 	switch {
@@ -154,7 +155,7 @@ func (p *process) read(l *line, first bool) *sess {
 		s.Blank[l.from]++
 		return s
 	case l.form == record.FormRaw && !utf8.Valid(l.data):
-		s.remark(FlagInvalidUTF8, l.seq, l.from, "")
+		s.remark(FlagInvalidUTF8, l.seq, l.from, "the line is no UTF-8: peers read U+FFFD where it is broken")
 	}
 	switch l.data[i] {
 	case '{':
@@ -225,7 +226,7 @@ func (p *process) batch(l *line, i int) *sess {
 	if !found {
 		return p.nonmessage(l, FlagNonmessage, "an array without a message")
 	}
-	s.remark(FlagBatch, l.seq, l.from, "")
+	s.remark(FlagBatch, l.seq, l.from, "an array of messages: legal in 2025-03-26 only")
 	return s
 }
 
@@ -256,8 +257,10 @@ func (p *process) stuck(l *line, end int) *sess {
 		}
 		if m.kind == kReply && m.id.Pairs() {
 			if o := p.asked[other(l.from)].find(m.id.key(), p.cur); o != nil {
-				seqs = append(seqs, fmt.Sprintf("%d (id %s)", o.ex.Seq, o.ex.ID.Raw))
-				o.note(FlagTwoValues, l.seq, l.from, "probably answered on a line that holds several values")
+				if seq := fmt.Sprintf("%d (id %s)", o.ex.Seq, clip(o.ex.ID.Raw, 100)); !slices.Contains(seqs, seq) {
+					seqs = append(seqs, seq)
+					o.tell(FlagTwoValues, l.seq, l.from, "probably answered on a line that holds several values")
+				}
 			}
 		}
 		i = span.End
@@ -272,20 +275,21 @@ func (p *process) stuck(l *line, end int) *sess {
 // tooLong remarks a line that was not put together. An answer among such lines
 // leaves its request unmeasured, since nobody here has read it.
 func (p *process) tooLong(l *line, i int) *sess {
-	detail := fmt.Sprintf("%d bytes", l.size)
+	detail := fmt.Sprintf("a line of %d bytes, more than %d", l.size, p.d.opts.MaxLine)
 	p.cur.unread = true
 	if i < len(l.data) && l.data[i] == '{' {
 		m := &p.d.msg
 		_, _ = m.peek(l.data, i)
 		if m.has(fMethod) {
-			detail += ", method " + m.method
+			detail += ", method " + clip(m.method, 100)
 		}
 		if m.has(fID) {
-			detail += ", id " + m.id.Raw
+			detail += ", id " + clip(m.id.Raw, 100)
 		}
 		if !m.has(fMethod) && m.id.Pairs() {
 			if o := p.asked[other(l.from)].find(m.id.key(), p.cur); o != nil {
-				o.note(FlagTooLong, l.seq, l.from, "its answer is too long to be read here")
+				o.tell(FlagTooLong, l.seq, l.from, "its answer is too long to be read here")
+				detail += fmt.Sprintf(", the answer to %d", o.ex.Seq)
 				o.unread = true
 			}
 		}

@@ -20,7 +20,9 @@ const (
 	noteProgress      = "notifications/progress"
 	noteListChanged   = "notifications/tools/list_changed"
 	noteTaskStatus    = "notifications/tasks/status"
+	methodListen      = "subscriptions/listen"
 	errUnsupported    = -32022 // unsupported protocol version (wire.md 2.9)
+	errURLElicitation = -32042 // a person has to open an address first (wire.md 2.9)
 	errMethodNotFound = -32601
 )
 
@@ -231,7 +233,8 @@ func (p *process) cancelled(m *message, w where) {
 	if ex := r.done[id.key()]; ex != nil && id.Pairs() && ex.CancelledSeq == 0 {
 		// They crossed: the answer counts.
 		ex.CancelledSeq, ex.CancelledAt, ex.CancelReason = w.seq, w.at, reason
-		ex.Remarks = append(ex.Remarks, Remark{Seq: w.seq, From: w.from, Flag: FlagCrossed})
-		p.cur.remark(FlagCrossed, w.seq, w.from, "cancelled after it was answered")
+		const detail = "cancelled after it was answered"
+		ex.Remarks = append(ex.Remarks, Remark{Seq: w.seq, From: w.from, Flag: FlagCrossed, Detail: detail})
+		p.cur.remark(FlagCrossed, w.seq, w.from, detail)
 	}
 }

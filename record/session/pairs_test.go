@@ -157,7 +157,7 @@ func TestTooLongLinesArePeekedAt(t *testing.T) {
 		if s.Calls[0].State != session.CallPending || s.Calls[1].State != session.CallResult {
 			t.Errorf("%s %s", s.Calls[0].State, s.Calls[1].State)
 		}
-		if s.RemarkCounts[session.FlagTooLong] != 2 || s.Capture.ToolCalls != session.Partial {
+		if s.RemarkCounts[session.FlagTooLong] != 1 || !strings.HasSuffix(s.Remarks[0].Detail, "id 1, the answer to 5") || s.Capture.ToolCalls != session.Partial {
 			t.Errorf("%v %v", s.RemarkCounts, s.Capture)
 		}
 	}

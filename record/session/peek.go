@@ -42,6 +42,7 @@ const (
 	fIsError
 	fResultType
 	fSupportedVersions
+	fExtensions
 	// Inside other objects.
 	fCode
 	fMessage
@@ -52,6 +53,7 @@ const (
 	fMetaVersion
 	fMetaClient
 	fMetaServer
+	fMetaClientCaps
 	fMetaTask
 	fMetaToolUse
 	fMetaCallID
@@ -122,6 +124,8 @@ func fieldOf(name []byte) field {
 		return fResultType
 	case "supportedVersions":
 		return fSupportedVersions
+	case "extensions":
+		return fExtensions
 	case "code":
 		return fCode
 	case "message":
@@ -140,6 +144,8 @@ func fieldOf(name []byte) field {
 		return fMetaClient
 	case "io.modelcontextprotocol/serverInfo":
 		return fMetaServer
+	case "io.modelcontextprotocol/clientCapabilities":
+		return fMetaClientCaps
 	case "io.modelcontextprotocol/related-task":
 		return fMetaTask
 	case "claudecode/toolUseId": // Claude Code (hosts.md)

@@ -43,6 +43,8 @@ type process struct {
 	first       string // who ended it
 	firstSeq    int64
 	firstSignal bool        // first rests on a signal that the process may survive
+	firstEOF    bool        // first rests on the host's end of file, and it may still read
+	deaf        bool        // the host does not read any more
 	unsent      []lostRange // what never reached the other side
 }
 
@@ -64,6 +66,7 @@ type sess struct {
 	pages   map[*Exchange]*catalog.Request
 	byUse   map[string]*call // by the host's tool-use id
 	rounds  []*call          // that wait for the client to resume them
+	elicits []*call          // that were answered with -32042 and may be tried again
 	calls   []*call          // all, in order
 	open    []*call          // without a final answer
 	tasks   map[string]*call
@@ -75,6 +78,9 @@ type sess struct {
 	legacyOK   bool // initialize succeeded
 	wireGaps   []record.Gap
 	superseded bool // another initialize came in the same process
+	capsKnown  bool // the server's capabilities are on record
+	extensions bool // and name extensions of the protocol
+	clientExt  bool // a request of the client's names extensions
 	unread     bool // a line was too long to be read
 }
 
@@ -150,13 +156,40 @@ func (p *process) close(rec *record.Record) {
 	if c.Who == record.ByServer && c.What == record.Stdout {
 		p.stdoutEOF = true
 	}
+	if c.Who == record.ByClient && c.What == record.Stdout {
+		p.deaf = true
+	}
 	if p.first != "" || c.What == record.StderrPipe { // servers close their stderr and live on
 		return
 	}
 	switch c.Who {
 	case record.ByClient, record.ByProxy, record.ByServer:
 		p.first, p.firstSeq, p.firstSignal = c.Who, rec.Seq, c.What == record.Signal
+		p.firstEOF = c.Who == record.ByClient && c.What == record.Stdin
 	}
+}
+
+// crashed tells whether the server broke off by itself although the host's end
+// of file came first. A host that has said all it will say (a pipe from a file)
+// still waits for answers: it has not left. A server that ends in order, that
+// owes nothing, that was sent a signal, or that nobody reads any more ended
+// because the host did.
+func (p *process) crashed() bool {
+	return p.firstEOF && !p.deaf && len(p.signals) == 0 &&
+		p.exit != nil && (p.exit.Code == nil || *p.exit.Code != 0) && p.owes()
+}
+
+// owes tells whether a request of the host's is open that the server had to answer.
+func (p *process) owes() bool {
+	for _, o := range p.asked[record.Client].open {
+		for ; o != nil; o = o.older {
+			fallback := o.ex.Method == methodDiscover && o.s.legacyOK // a probe that was not understood (wire.md 1.6)
+			if o.ex.CancelledSeq == 0 && o.ex.Method != methodListen && !fallback && !o.s.superseded && p.gapSeq <= o.ex.Seq {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *process) exited(rec *record.Record) {

@@ -41,9 +41,14 @@ const (
 	FlagBadIsError     = "bad-is-error"     // isError is there and is no boolean
 	FlagBadParams      = "bad-params"       // params that are no object, or lack what the method needs
 	FlagBadResult      = "bad-result"       // a result that is no object
+	FlagNoResultType   = "no-result-type"   // a result of the stateless era without resultType: read as complete
 	FlagUndelivered    = "undelivered"      // recorded, but the other side never got it
-	FlagUnresumed      = "unresumed"        // an input round was answered by a request that could not be joined with certainty
-	FlagWaitShared     = "wait-shared"      // several calls were open while the server waited for the client
+	// FlagUnknownResultType is a resultType that the protocol does not know: the
+	// result is malformed, unless an extension that was advertised may define it.
+	FlagUnknownResultType = "unknown-result-type"
+
+	FlagUnresumed  = "unresumed"   // an input round was answered by a request that could not be joined with certainty
+	FlagWaitShared = "wait-shared" // several calls were open while the server waited for the client
 
 	// On sessions.
 
@@ -60,6 +65,7 @@ const (
 // not fill our memory.
 const maxRemarks = 1000
 
+// remark takes an observation; detail is a short sentence, never empty.
 func (s *sess) remark(flag string, seq int64, from record.From, detail string) {
 	if s.RemarkCounts == nil {
 		s.RemarkCounts = map[string]int{}

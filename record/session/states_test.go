@@ -22,6 +22,13 @@ func TestCallStates(t *testing.T) {
 		{"server exits first", tool("1") + "exit 1", session.CallConnectionDrop, session.Complete},
 		{"server closes stdout first", tool("1") + "close server stdout\nclose client stdin\nexit 0", session.CallConnectionDrop, session.Complete},
 		{"server is killed by somebody else", tool("1") + "close server stdout\nexit KILL", session.CallConnectionDrop, session.Complete},
+		{"server crashes after the host's end of file", tool("1") + "close client stdin\nclose server stdout\nexit 1", session.CallConnectionDrop, session.Complete},
+		{"server dies of a signal after the host's end of file", tool("1") + "close client stdin\nclose server stdout\nexit SEGV", session.CallConnectionDrop, session.Complete},
+		{"server crashes after end of file and later work", tool("1") + tool("2") + "close client stdin" + answer("2") + "exit 1", session.CallConnectionDrop, session.Complete},
+		{"end of file, nobody reads, server exits with 1", tool("1") + "close client stdin\nclose client stdout\nexit 1", session.CallClientGone, session.Partial},
+		{"end of file, a signal passed on, server exits with 1", tool("1") + "close client stdin\nsignal client TERM\nexit 1", session.CallClientGone, session.Partial},
+		{"end of file, killed by sixlink", tool("1") + "close client stdin\nsignal proxy KILL\nexit KILL", session.CallClientGone, session.Partial},
+		{"end of file, a gap, server exits with 1", tool("1") + "close client stdin\ngap server\nexit 1", session.CallPending, session.Partial},
 		{"server closes stderr, host leaves", tool("1") + "close server stderr\nclose client stdin\nclose server stdout\nexit 0", session.CallClientGone, session.Partial},
 		{"host leaves", tool("1") + goodbye, session.CallClientGone, session.Partial},
 		{"host sends a signal with stdin open", tool("1") + "signal client INT\nclose server stdout\nexit INT", session.CallClientGone, session.Partial},
@@ -163,6 +170,39 @@ func TestConnectionFacts(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			if s := one(t, x.script); !x.check(s) {
 				t.Errorf("%+v\n%+v", s.Connection, s.End)
+			}
+		})
+	}
+}
+
+// Who ended the session, when the host's end of file came first.
+func TestCrashAfterTheHostsEndOfFile(t *testing.T) {
+	const (
+		ask    = "start\n> {\"id\":1,\"method\":\"initialize\"}\n"
+		eof    = "close client stdin\n"
+		listen = `> {"id":9,"method":"subscriptions/listen"}` + "\n"
+		cancel = `> {"method":"notifications/cancelled","params":{"requestId":1}}` + "\n"
+	)
+	for _, x := range []struct {
+		name, script, first string
+		seq                 int64
+	}{
+		{"initialize unanswered, code 1", ask + eof + "!! Traceback\nexit 1", "server", 5},
+		{"initialize unanswered, signal", ask + eof + "exit SEGV", "server", 4},
+		{"initialize unanswered, code 0", ask + eof + "exit 0", "client", 3},
+		{"end of file before the request's turn", "start\n" + eof + "> {\"id\":1,\"method\":\"initialize\"}\nexit 1", "server", 4},
+		{"nothing was asked", "start\n" + eof + "exit 1", "client", 2},
+		{"everything was answered", opened + eof + "exit 1", "client", 5},
+		{"only a subscription is open", opened + listen + eof + "exit 1", "client", 6},
+		{"what is open was cancelled", opened + tool("1") + cancel + eof + "exit 1", "client", 7},
+		{"only a probe of the other era is open", "start\n> {\"id\":7,\"method\":\"server/discover\"}\n" + ask[6:] + "< {\"id\":1,\"result\":{}}\n" + eof + "exit 1", "client", 5},
+		{"the server ended first", ask + "close server stdout\n" + eof + "exit 1", "server", 3},
+		{"no exit on record", ask + eof + "torn", "client", 3},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := one(t, x.script)
+			if s.End.First != x.first || s.End.FirstSeq != x.seq {
+				t.Errorf("%q in %d, want %q in %d", s.End.First, s.End.FirstSeq, x.first, x.seq)
 			}
 		})
 	}

@@ -193,7 +193,7 @@ func oneLine(err error) error {
 	}
 	var ve *jsonschema.ValidationError
 	if errors.As(err, &ve) {
-		if vs := leaves(ve); len(vs) > 0 {
+		if vs := leaves(ve, nil); len(vs) > 0 {
 			return fmt.Errorf("the schema breaks its dialect at %q: %s", vs[0].Path, vs[0].Message)
 		}
 	}
@@ -227,7 +227,7 @@ func (s *Schema) Validate(v *value.Value, size int) (out []Violation, err error)
 	err = s.compiled.Validate(plain(v))
 	var ve *jsonschema.ValidationError
 	if errors.As(err, &ve) {
-		return leaves(ve), nil
+		return leaves(ve, s.guard), nil
 	}
 	if err != nil {
 		return nil, oneLine(err)
@@ -276,7 +276,8 @@ func plain(v *value.Value) any {
 }
 
 // leaves gathers the errors that have no cause, sorted: the library walks maps.
-func leaves(e *jsonschema.ValidationError) []Violation {
+// Messages take their bounds from the schema that g has walked.
+func leaves(e *jsonschema.ValidationError, g *guard) []Violation {
 	type leaf struct {
 		v       Violation
 		keyword string
@@ -288,7 +289,7 @@ func leaves(e *jsonschema.ValidationError) []Violation {
 			walk(c)
 		}
 		if len(e.Causes) == 0 {
-			found = append(found, leaf{Violation{classify(e), e.InstanceLocation, message(e)}, e.KeywordLocation})
+			found = append(found, leaf{Violation{classify(e), e.InstanceLocation, message(e, g)}, e.KeywordLocation})
 		}
 	}
 	walk(e)
@@ -343,9 +344,13 @@ func classify(e *jsonschema.ValidationError) Class {
 	return Other
 }
 
-// message is the library's message with the names in it sorted: for keys that
-// are not allowed it lists them in the order of a map.
-func message(e *jsonschema.ValidationError) string {
+// message is the library's message with the schema's own numbers, and with the
+// names in it sorted: for keys that are not allowed it lists them in the order
+// of a map.
+func message(e *jsonschema.ValidationError, g *guard) string {
+	if text, ok := exact(e, g); ok {
+		return text
+	}
 	const head = "additionalProperties "
 	m := e.Message
 	if strings.HasPrefix(m, head) && strings.HasSuffix(m, " not allowed") {

@@ -76,6 +76,43 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// Messages name the schema's numbers as it spells them: float64 would round them.
+func TestBoundsAreNotRounded(t *testing.T) {
+	const big = "9007199254740993" // 2^53 + 1
+	for name, c := range map[string]struct{ schema, instance, want string }{
+		"minimum":                {`{"minimum":` + big + `}`, `9007199254740992`, "must be >= 9007199254740993 but found 9007199254740992"},
+		"maximum":                {`{"maximum":` + big + `}`, `9007199254740994`, "must be <= 9007199254740993 but found 9007199254740994"},
+		"exclusive minimum":      {`{"exclusiveMinimum":` + big + `}`, big, "must be > 9007199254740993 but found 9007199254740993"},
+		"exclusive maximum":      {`{"exclusiveMaximum":` + big + `}`, big, "must be < 9007199254740993 but found 9007199254740993"},
+		"multiple":               {`{"multipleOf":` + big + `}`, `9007199254740992`, "9007199254740992 not multipleOf 9007199254740993"},
+		"as it is spelt":         {`{"minimum":1.50e1}`, `2.0`, "must be >= 1.50e1 but found 2.0"},
+		"decimals":               {`{"maximum":0.10000000000000000001}`, `1`, "must be <= 0.10000000000000000001 but found 1"},
+		"through a reference":    {`{"$defs":{"a/b~ %":{"minimum":` + big + `}},"properties":{"x":{"$ref":"#/$defs/a~1b~0%20%25"}}}`, `{"x":1}`, "must be >= 9007199254740993 but found 1"},
+		"inside a list":          {`{"allOf":[{},{"minimum":` + big + `}]}`, `1`, "must be >= 9007199254740993 but found 1"},
+		"embedded resource":      {`{"$id":"https://e.example/a","$defs":{"s":{"$id":"b","minimum":` + big + `}},"properties":{"x":{"$ref":"b"}}}`, `{"x":1}`, "must be >= 9007199254740993 but found 1"},
+		"draft-07":               {`{"$schema":"http://json-schema.org/draft-07/schema#","minimum":` + big + `}`, `1`, "must be >= 9007199254740993 but found 1"},
+		"const":                  {`{"const":` + big + `}`, `1`, "value must be 9007199254740993"},
+		"const, a text":          {`{"const":"5"}`, `5`, `value must be "5"`},
+		"const null":             {`{"const":null}`, `1`, "value must be null"},
+		"const, an object":       {`{"const":{"a":1}}`, `1`, "const failed"},
+		"enum":                   {`{"enum":[` + big + `,"1",true]}`, `1`, `value must be one of 9007199254740993, "1", true`},
+		"enum of one":            {`{"enum":[` + big + `]}`, `1`, "value must be 9007199254740993"},
+		"enum with a per cent":   {`{"enum":["100%d","b"]}`, `1`, `value must be one of "100%d", "b"`},
+		"enum with an object":    {`{"enum":[{},1]}`, `2`, "enum failed"},
+		"a long enum":            {`{"enum":[` + strings.Repeat("1,", 24) + `1]}`, `2`, "value must be one of " + strings.Repeat("1, ", 20) + "… (5 more)"},
+		"property named minimum": {`{"properties":{"minimum":{"type":"string"}}}`, `{"minimum":1}`, "expected string, but got number"},
+		"property named const":   {`{"properties":{"const":false}}`, `{"const":1}`, "not allowed"},
+		"bound named by a draft": {`{"$ref":"http://json-schema.org/draft-07/schema#"}`, `{"minLength":-1}`, "must be >= 0 but found -1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			vs, err := validate(t, c.schema, c.instance)
+			if err != nil || len(vs) != 1 || vs[0].Message != c.want {
+				t.Errorf("%+v, %v, want %q", vs, err, c.want)
+			}
+		})
+	}
+}
+
 // doubling makes a schema whose references multiply by two at each of n levels.
 func doubling(n int) string {
 	var b strings.Builder

@@ -1,0 +1,175 @@
+//go:build faults && linux
+
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sixlink/sixlink/proxy/proxytest"
+	"github.com/sixlink/sixlink/record"
+)
+
+// one asserts that the user was told about the recording once.
+func one(t *testing.T, r *realRun, word string) string {
+	t.Helper()
+	told := r.told()
+	if len(told) != 1 || !strings.Contains(told[0], word) {
+		t.Errorf("stderr is to have one line about the recording, with %q: %q", word, told)
+		return ""
+	}
+	return told[0]
+}
+
+// The disk fills up and is emptied again: the rest is recorded, the hole is
+// counted to the byte, and the host sees nothing of it.
+func TestFaultDiskFullThenFree(t *testing.T) {
+	disk := proxytest.NewDisk(t, 16<<20, skipped)
+	disk.Fill(1700 << 10) // under the floor of 5 % are 0.8 MiB
+	r := startReal(t, setup{out: filepath.Join(disk.Dir, "r"+record.Suffix), command: []string{"cat"}})
+	const lines = 450
+	sent := r.echo(lines, 8<<10, 10*time.Millisecond, func(i int) {
+		if i == lines/2 {
+			disk.Free()
+		}
+	})
+	r.in.Close()
+	k := r.end(0)
+	k.account(t, record.Client, sent)
+	k.account(t, record.Server, sent)
+	if k.end.State != record.Sealed || k.end.Gaps == 0 || k.lost[record.Client].Frames == 0 {
+		t.Errorf("%+v: the disk was not full, or the recording hides it", k.end)
+	}
+	k.has(t, "exit 0")
+	mustShow(t, r.path, "  gap  ")
+	t.Logf("observed: client %s, state %s, %d files; %s; told: %s", k.shares(record.Client), k.end.State, k.files, peak(r), one(t, r, "recording stopped"))
+}
+
+// The file, or its folder with all in it, is removed while it is written: a new
+// file, whose gap counts all that the removed one held.
+func TestFaultRemovedUnderUs(t *testing.T) {
+	for _, what := range []string{"file", "folder"} {
+		t.Run(what, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "recordings")
+			out := filepath.Join(dir, "r"+record.Suffix)
+			r := startReal(t, setup{out: out, command: []string{"cat"}})
+			const lines = 250
+			sent := r.echo(lines, 4<<10, 10*time.Millisecond, func(i int) {
+				if i != lines/3 {
+					return
+				}
+				err := os.Remove(out)
+				if what == "folder" {
+					err = os.RemoveAll(dir)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			r.in.Close()
+			r.wait()
+			names, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil || len(names) != 1 {
+				t.Fatalf("the folder holds %q, %v", names, err)
+			}
+			r.path = names[0]
+			k := r.end(0)
+			k.account(t, record.Client, sent)
+			k.account(t, record.Server, sent)
+			if k.end.State != record.Sealed || k.end.Gaps == 0 || k.lost[record.Server].Frames == 0 {
+				t.Errorf("%+v", k.end)
+			}
+			k.has(t, "exit 0")
+			mustShow(t, r.path, "  gap  ", "removed")
+			t.Logf("observed: the %s removed: server %s, recorded on to %s; told: %s", what, k.shares(record.Server), filepath.Base(r.path), one(t, r, "removed"))
+		})
+	}
+}
+
+// A disk that nobody can write to: the server runs, or does not run when the
+// recording is required (case 51, read-only).
+func TestFaultReadOnly(t *testing.T) {
+	disk := proxytest.NewDisk(t, 1<<20, skipped)
+	disk.ReadOnly()
+	mark := filepath.Join(t.TempDir(), "started")
+	server := proxytest.Program{{Note: &proxytest.Note{File: mark, Text: "started"}}, {Echo: true}}.Argv()
+	once := func(flags ...string) (*realRun, int, string) {
+		r := startReal(t, setup{out: filepath.Join(disk.Dir, "r"+record.Suffix), flags: flags, command: server})
+		r.in.WriteString("traffic\n") // fails when the server was refused
+		r.in.Close()
+		got, err := io.ReadAll(r.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := r.wait()
+		if !r.life.Gone() {
+			t.Error("a process was left behind")
+		}
+		return r, code, string(got)
+	}
+	r, code, got := once()
+	if _, err := os.Stat(mark); code != 0 || got != "traffic\n" || err != nil {
+		t.Errorf("status %d, traffic %q, server started: %v", code, got, err == nil)
+	}
+	line := one(t, r, "read-only")
+	os.Remove(mark)
+	r, required, got := once("--require-recording")
+	if _, err := os.Stat(mark); required == 0 || got != "" || err == nil {
+		t.Errorf("required: status %d, traffic %q, server started: %v", required, got, err == nil)
+	}
+	one(t, r, "not started")
+	t.Logf("observed: the server runs, status %d; required: it does not, status %d; told: %s", code, required, line)
+}
+
+// A disk of 1 MB/s under 20 MB/s of traffic that does not pack: the traffic keeps
+// its pace, the loss is counted, the memory is bounded. The end may take as long
+// as hosts wait before they kill (wire.md 1.2: 2 s to TERM, 2 s to KILL), with some
+// for a slow machine.
+func TestFaultSlowDisk(t *testing.T) {
+	disk := proxytest.NewSlowDisk(t, 64<<20, 1<<20, skipped)
+	const lines, size, period = 600, 100 << 10, 5 * time.Millisecond
+	r := startReal(t, setup{out: filepath.Join(disk.Dir, "r"+record.Suffix), command: proxytest.Argv("paced", "600", "102400", "5ms")})
+	if err := disk.Enter(r.cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	got := r.rest()
+	took := time.Since(start)
+	if got != pacedDigest(lines, size) {
+		t.Error("the traffic was changed")
+	}
+	if limit := 2*lines*period + 2*time.Second; took > limit {
+		t.Errorf("the traffic took %v: it waited for the disk", took)
+	}
+	const patience = 8 * time.Second
+	after := "over " + patience.String()
+	select {
+	case <-r.ended:
+		after = seconds(r.endedAt.Sub(start) - took)
+	case <-time.After(patience):
+		r.cmd.Process.Kill()
+		<-r.ended
+	}
+	k := read(t, r.path)
+	if !r.life.Gone() {
+		t.Error("a process was left behind")
+	}
+	t.Logf("observed: %s of traffic in %s; %s, state %s; the end came %s after the last byte; %s; told: %q",
+		mib(got.bytes), seconds(took), k.shares(record.Server), k.end.State, after, peak(r), r.told())
+	if n := r.peak.Load(); n > loadedMemory {
+		t.Errorf("%s resident at the peak", mib(n))
+	}
+	if code := r.wait(); code != 0 {
+		t.Errorf("the end takes too long, a host would have killed us: status %d", code)
+		return
+	}
+	k.account(t, record.Server, got)
+	if k.end.Gaps == 0 {
+		t.Error("nothing was lost: the disk was not slow")
+	}
+	one(t, r, "recording")
+}

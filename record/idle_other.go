@@ -1,7 +1,0 @@
-//go:build !linux
-
-package record
-
-const canIdle = false
-
-func idle() bool { return false }
