@@ -25,6 +25,11 @@ const (
 	// two seconds after closing stdin before they send TERM (wire.md 1.2).
 	SealLimit       = 1500 * time.Millisecond
 	SealLimitSignal = 500 * time.Millisecond
+
+	// drainLimit is how long Close may write what is queued, at least; endLimit
+	// what the end may take when that was not enough.
+	drainLimit = 1500 * time.Millisecond
+	endLimit   = time.Second
 )
 
 // Config is what a recording is made with.
@@ -60,15 +65,16 @@ type Config struct {
 // methods may be called from several goroutines; none of them returns an error,
 // since traffic must not depend on the recording. A nil Recorder records nothing.
 type Recorder struct {
-	q      *queue
-	w      *writer
-	cfg    Config
-	start  time.Time
-	flush  chan flushRequest
-	stop   chan time.Duration
-	done   chan struct{}
-	broken atomic.Bool
-	stuck  atomic.Bool // a lossless recorder waits for the disk
+	q       *queue
+	w       *writer
+	cfg     Config
+	start   time.Time
+	flush   chan flushRequest
+	stop    chan time.Duration
+	done    chan struct{}
+	broken  atomic.Bool
+	expired atomic.Bool // what is still queued is not written any more
+	stuck   atomic.Bool // a lossless recorder waits for the disk
 
 	// Of the recorder's goroutine, and of its worker while it waits for that.
 	pressure
@@ -297,16 +303,22 @@ func (r *Recorder) Close(seal time.Duration) {
 	}
 	r.q.close()
 	r.stop <- seal
-	// A lossless recorder may wait for a disk that stays full.
-	t := time.NewTimer(max(seal, retryPeriod))
+	// The host may be waiting for us. A disk that is slow, full or hung gets this
+	// long for what is queued, and then a little for the end.
+	t := time.NewTimer(max(seal, drainLimit))
 	defer t.Stop()
-	for {
-		select {
-		case <-r.done:
-			return
-		case <-t.C:
-			r.q.giveUp()
-		}
+	select {
+	case <-r.done:
+		return
+	case <-t.C:
+	}
+	r.expired.Store(true)
+	r.q.giveUp()
+	t.Reset(max(seal, 0) + endLimit)
+	select {
+	case <-r.done:
+	case <-t.C:
+		r.cfg.Notice("recording is left as it is: the disk did not answer")
 	}
 }
 
@@ -397,6 +409,9 @@ func (r *Recorder) work(hurry bool) int {
 func (r *Recorder) steps() {
 	defer func() { r.panicked = recover() }()
 	for i, s := range r.taken {
+		if r.expired.Load() {
+			r.w.giveUp()
+		}
 		for j := range s.entries {
 			r.entry(&s.entries[j])
 		}
@@ -426,6 +441,7 @@ func (r *Recorder) entry(e *entry) {
 			r.frames[index(from)].lost()
 		}
 		r.w.lost = true
+		r.w.note("recording lost records: " + g.Why + "; traffic goes on")
 	}
 	m := meta{seq: e.event.Seq, at: e.event.At}
 	line, err := appendEvent(r.line[:0], e.event)

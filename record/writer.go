@@ -260,8 +260,8 @@ func (w *writer) addRun(run [][]byte, records int64, l loss) {
 	}
 	w.fresh.join(l)
 	w.whole.join(l)
-	if w.write() == nil {
-		w.put(run)
+	if w.write() == nil && w.put(run) == nil {
+		w.flush() // a check for every run: what stands between two is bounded for readers
 	}
 	w.maybeNextSegment()
 }
@@ -516,6 +516,13 @@ func (w *writer) reopen() bool {
 	old.Close()
 	oldRoot.Close()
 	return true
+}
+
+// giveUp keeps nothing more: the process is to end, and the disk is too slow.
+func (w *writer) giveUp() {
+	if w.state == writing {
+		w.stop("the disk is too slow for what was left at the end", false)
+	}
 }
 
 // end writes what is still to say, the closing record, and seals.

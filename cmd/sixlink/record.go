@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/go-units"
@@ -209,6 +210,9 @@ type sayer struct {
 	clean func(string) string // takes credentials out
 	lines chan string
 	done  chan struct{}
+
+	mu     sync.Mutex
+	closed bool
 }
 
 func newSayer(w interface{ Write([]byte) (int, error) }, quiet bool) *sayer {
@@ -225,6 +229,11 @@ func newSayer(w interface{ Write([]byte) (int, error) }, quiet bool) *sayer {
 }
 
 func (s *sayer) line(l string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	select {
 	case s.lines <- strings.ReplaceAll(s.clean(l), "\n", " "):
 	default:
@@ -233,7 +242,10 @@ func (s *sayer) line(l string) {
 
 // wait gives the last lines a moment; a stderr that nobody reads gets no more.
 func (s *sayer) wait() {
+	s.mu.Lock()
+	s.closed = true
 	close(s.lines)
+	s.mu.Unlock()
 	select {
 	case <-s.done:
 	case <-time.After(200 * time.Millisecond):

@@ -110,7 +110,7 @@ func (ev *Evidence) blocked(kind string, o *Outcome) {
 	for _, r := range BlockedRules {
 		if r.Kind == kind && r.Pass == Error {
 			o.Result = Error
-			o.Reason = "no call could be made: " + ev.NoCallBecause
+			o.Reason, o.Actual = "no call could be made: "+ev.NoCallBecause, "no call"
 		}
 	}
 }
