@@ -129,7 +129,7 @@ func (st *stream) count(p []byte, at int64) int64 {
 	lines := int64(bytes.Count(p, newline))
 	rest := len(p)
 	if lines > 0 {
-		rest = len(p) - 1 - bytes.LastIndexByte(p, '\n')
+		rest = len(p) - 1 - lastLF(p)
 		st.part = 0
 	}
 	if rest > 0 && st.part == 0 {

@@ -398,7 +398,7 @@ func (r *Recorder) work(hurry bool) int {
 		n += len(s.entries)
 	}
 	r.press(r.taken)
-	r.worker.do(r.workerJob, hurry || r.pressed, r.late)
+	r.worker.do(r.workerJob, hurry, r.q.wake, r.late)
 	if r.panicked != nil {
 		panic(r.panicked)
 	}

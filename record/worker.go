@@ -44,8 +44,9 @@ func newWorker() *worker {
 	return w
 }
 
-// do has job done. hurry says that there is no time to yield.
-func (w *worker) do(job func(), hurry bool, t *time.Timer) {
+// do has job done. hurry says that there is no time to yield; much says so while
+// the job is under way.
+func (w *worker) do(job func(), hurry bool, much <-chan struct{}, t *time.Timer) {
 	hurry = hurry || w.yields && time.Now().Before(w.until)
 	if w.yields && w.idle == hurry {
 		if yield(w.tid, !hurry) {
@@ -61,11 +62,13 @@ func (w *worker) do(job func(), hurry bool, t *time.Timer) {
 	select {
 	case <-w.done:
 		t.Stop()
+		return
 	case <-t.C:
-		w.idle = !yield(w.tid, false)
-		w.until = time.Now().Add(workerPause)
-		<-w.done
+	case <-much:
 	}
+	w.idle = !yield(w.tid, false)
+	w.until = time.Now().Add(workerPause)
+	<-w.done
 }
 
 func (w *worker) close() { close(w.jobs) }

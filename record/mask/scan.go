@@ -13,10 +13,11 @@ import (
 // at least 8 bytes, so each place where it occurs has one gram at such a place
 // among the first 5 grams of any 8 bytes of it: those 5 are in the bitmap, of
 // the 8 bytes that are rarest in ordinary text. Each occurrence is met exactly
-// once.
+// once. Where all needles are longer, the steps are too, up to maxStep.
 const (
 	gramLen = 4
-	step    = minLen - gramLen + 1
+	minStep = minLen - gramLen + 1
+	maxStep = 16
 	// mapBits is the size of the bitmap: 16 KiB stay in the first-level cache,
 	// and the 160 grams of 32 plain needles fill 0.1 % of it.
 	mapBits = 17
@@ -25,6 +26,7 @@ const (
 
 type index struct {
 	bits    *[1 << mapBits / 64]uint64
+	step    int  // bytes from one place to the next
 	shift   uint    // hash >> shift is the place in heads
 	heads   []int32 // first of the entries with this hash, -1: none
 	entries []gramEntry
@@ -46,16 +48,19 @@ const partial = -1
 func hash(gram uint32) uint32 { return gram * hashMul }
 
 func newIndex(needles []needle) index {
-	x := index{bits: new([1 << mapBits / 64]uint64), shift: 32}
+	x := index{bits: new([1 << mapBits / 64]uint64), shift: 32, step: maxStep}
+	for _, nd := range needles {
+		x.step = max(minStep, min(x.step, len(nd.text)-gramLen+1))
+	}
 	size := 1
-	for size < 2*step*len(needles) {
+	for size < 2*x.step*len(needles) {
 		size *= 2
 		x.shift--
 	}
 	x.heads = slices.Repeat([]int32{-1}, size)
 	for n, nd := range needles {
-		w := rarest(nd.text)
-		for off := w; off < w+step; off++ {
+		w := rarest(nd.text, x.step+gramLen-1)
+		for off := w; off < w+x.step; off++ {
 			g := binary.LittleEndian.Uint32([]byte(nd.text[off : off+gramLen]))
 			h := hash(g)
 			b := h >> (32 - mapBits)
@@ -68,17 +73,17 @@ func newIndex(needles []needle) index {
 	return x
 }
 
-// rarest is where the 8 bytes of text begin that are least like English and
+// rarest is where the n bytes of text begin that are least like English and
 // JSON syntax.
-func rarest(text string) int {
+func rarest(text string, n int) int {
 	sum, best, at := 0, -1, 0
 	for i := range len(text) {
 		sum += rarity[text[i]]
-		if i >= minLen {
-			sum -= rarity[text[i-minLen]]
+		if i >= n {
+			sum -= rarity[text[i-n]]
 		}
-		if i >= minLen-1 && sum > best {
-			best, at = sum, i+1-minLen
+		if i >= n-1 && sum > best {
+			best, at = sum, i+1-n
 		}
 	}
 	return at
@@ -108,7 +113,7 @@ func (m *Masker) scan(p []byte, hits []hit) []hit {
 		b := hash(g) >> (32 - mapBits)
 		return bits[b/64] >> (b % 64)
 	}
-	i := 0
+	i, step := 0, m.index.step
 	// Four places at a time, with one branch for all: the processor looks at
 	// them side by side.
 	for ; i+3*step+gramLen <= len(p); i += 4 * step {
