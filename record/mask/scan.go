@@ -26,7 +26,7 @@ const (
 
 type index struct {
 	bits    *[1 << mapBits / 64]uint64
-	step    int  // bytes from one place to the next
+	step    int     // bytes from one place to the next
 	shift   uint    // hash >> shift is the place in heads
 	heads   []int32 // first of the entries with this hash, -1: none
 	entries []gramEntry
