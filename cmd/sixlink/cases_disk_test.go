@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -174,13 +175,14 @@ func TestCaseFolderNotWritable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
 	program := filepath.Join(public, "sixlink")
 	locked := filepath.Join(public, "locked")
-	for _, err := range []error{os.WriteFile(program, b, 0o755), os.Chmod(program, 0o755), os.Mkdir(locked, 0o555), os.Chmod(public, 0o755)} {
+	// Copied by another process: a descriptor of ours that is open for writing
+	// would be inherited by whatever is started meanwhile, and make it busy.
+	if out, err := exec.Command("cp", exe, program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, err := range []error{os.Chmod(program, 0o755), os.Mkdir(locked, 0o555), os.Chmod(public, 0o755)} {
 		if err != nil {
 			t.Fatal(err)
 		}
