@@ -443,7 +443,7 @@ func (r *Recorder) entry(e *entry) {
 		r.w.lost = true
 		r.w.note("recording lost records: " + g.Why + "; traffic goes on")
 	}
-	m := meta{seq: e.event.Seq, at: e.event.At}
+	m := meta{seq: e.event.Seq, at: e.event.At, gap: e.event.Gap}
 	line, err := appendEvent(r.line[:0], e.event)
 	if err != nil {
 		r.w.miss(&m)

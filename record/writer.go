@@ -75,6 +75,15 @@ type loss struct {
 }
 
 func (l *loss) add(m *meta) {
+	if m.gap != nil {
+		// A gap that is lost itself takes along what it stands for.
+		g := loss{first: m.gap.FirstSeq, last: m.seq, at: m.at}
+		for from, s := range m.gap.Streams {
+			g.streams[index(from)] = s
+		}
+		l.join(g)
+		return
+	}
 	if l.first == 0 {
 		l.first = m.seq
 	}
@@ -125,6 +134,7 @@ func (l *loss) gap(why string) *Record {
 type meta struct {
 	seq, last, at, off, bytes, ends int64
 	from                            From
+	gap                             *Gap // the record is one
 }
 
 // openWriter makes the first file. taken is the name that it got.

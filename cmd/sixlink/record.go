@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -75,6 +76,9 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	// The recorder's thread may hold a processor's worth of Go while it waits for
 	// time nobody else wants; the relay must not run short of them (recorder.md 1.2).
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
+	// What the recorder keeps in memory is bounded at about half of this; without
+	// a limit the collector lets garbage grow to as much again.
+	debug.SetMemoryLimit(72 << 20)
 	say := newSayer(s.err, f.quiet)
 	if cfg.Masker != nil {
 		say.clean = cfg.Masker.String // the name of a program may hold one, too
