@@ -296,11 +296,11 @@ func (p *parser) string() (string, error) {
 	for p.i < len(p.data) && p.data[p.i] != '"' && p.data[p.i] != '\\' && p.data[p.i] >= 0x20 {
 		p.i++
 	}
+	if !utf8.Valid(p.data[start:p.i]) {
+		return "", p.fail("the string is no valid UTF-8")
+	}
 	if p.i < len(p.data) && p.data[p.i] == '"' {
 		s := p.data[start:p.i]
-		if !utf8.Valid(s) {
-			return "", p.fail("the string is no valid UTF-8")
-		}
 		p.i++
 		return string(s), nil
 	}
