@@ -14,10 +14,12 @@ type decimal struct {
 	exp    int64
 }
 
-// maxExp bounds exponents, so that sums of them never overflow. A spelt
-// exponent beyond it compares by its own digits' sign only, which no JSON of a
-// real server holds.
-const maxExp = 1 << 40
+// maxExp bounds exponents, so that sums of them never overflow; the parser refuses
+// those of over maxExpDigits digits, which are all that are beyond it.
+const (
+	maxExp       = 1 << 40
+	maxExpDigits = 12
+)
 
 func parseDecimal(s string) decimal {
 	var d decimal

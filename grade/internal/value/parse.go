@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 )
@@ -274,8 +275,13 @@ func (p *parser) number() (string, error) {
 		if !p.take('+') {
 			p.take('-')
 		}
+		at := p.i
 		if p.digits() == 0 {
 			return "", p.fail("expected a digit in the exponent")
+		}
+		// Beyond that two different numbers would compare as equal.
+		if e := bytes.TrimLeft(p.data[at:p.i], "0"); len(e) > maxExpDigits {
+			return "", p.fail("the exponent has over %d digits: such numbers are not compared", maxExpDigits)
 		}
 	}
 	return string(p.data[start:p.i]), nil
