@@ -38,12 +38,16 @@ lint:
 bench: build
 	$(GO) run ./fixtures/bench --sixlink $(BIN)/sixlink
 
-# Every fuzz target for FUZZTIME each.
+# Every fuzz target for FUZZTIME each. When the time ends while a worker is in the middle of something, go test
+# may fail with "context deadline exceeded" and no input: that is no finding (a known fault of go test).
 fuzz:
-	@set -e; all=$$($(GO) list ./...); for p in $$all; do \
+	@mkdir -p $(BIN); set -e; all=$$($(GO) list ./...); for p in $$all; do \
 	  list=$$($(GO) test -list '^Fuzz' $$p); \
 	  for f in $$(echo "$$list" | grep '^Fuzz'); do \
-	    echo "fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x $$p; done; done
+	    echo "fuzz $$p $$f"; rc=0; \
+	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x $$p >$(BIN)/fuzz.out 2>&1 || rc=$$?; \
+	    if [ $$rc != 0 ] && grep -q 'context deadline exceeded' $(BIN)/fuzz.out && ! grep -q 'Failing input\|panic:' $(BIN)/fuzz.out; then rc=0; fi; \
+	    if [ $$rc != 0 ]; then cat $(BIN)/fuzz.out; exit 1; fi; tail -1 $(BIN)/fuzz.out; done; done
 
 # Tests that must wait for real time, or need a small disk.
 faults: build
