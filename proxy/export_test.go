@@ -12,6 +12,9 @@ func (s *Stdio) ReapOrphans() { s.reapOrphans = true }
 // PipeSize is pipeSize.
 func PipeSize(f *os.File) int64 { return pipeSize(f) }
 
+// LargePipe is the most that a pipe of a relay holds.
+const LargePipe = largePipe
+
 // SignalStep is one signal for DecideSignals.
 type SignalStep struct {
 	Sig        syscall.Signal

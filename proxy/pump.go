@@ -43,6 +43,9 @@ type pump struct {
 	// broken says that dst takes no more: bytes are read and dropped.
 	broken atomic.Bool
 	buf    [chunk]byte
+	// grown says that src and dst, where they are pipes, have been made larger: a
+	// whole default pipe was read at once.
+	grown bool
 }
 
 // An ending says how a pump ended.
@@ -69,6 +72,11 @@ type unread func() int64
 func (p *pump) run(behind unread, broke func()) ending {
 	for {
 		n, err := readChunk(p.src, p.buf[:])
+		if n == chunk && !p.grown {
+			p.grown = true
+			growPipe(p.src)
+			growPipe(p.dst)
+		}
 		if n > 0 {
 			if !p.state.CompareAndSwap(reading, tapping) {
 				return ending{pump: p, left: true}

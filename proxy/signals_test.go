@@ -319,7 +319,7 @@ func TestTermWhileTheHostDoesNotRead(t *testing.T) {
 	t.Run("in a pipe that can be interrupted", func(t *testing.T) {
 		h := start(t, quick, program)
 		// More was offered than the host's pipe holds: the write is blocked.
-		if !h.tap.WaitBytes(record.Server, 64<<10+1) {
+		if !h.tap.WaitBytes(record.Server, proxy.LargePipe+1) {
 			t.Fatal(h.story())
 		}
 		h.signals <- syscall.SIGTERM
@@ -337,7 +337,7 @@ func TestTermWhileTheHostDoesNotRead(t *testing.T) {
 		}
 	})
 	t.Run("in one that cannot", func(t *testing.T) {
-		r := startProcess(t, relayOptions{Waits: quick, Full: 64 << 10, Command: program})
+		r := startProcess(t, relayOptions{Waits: quick, Full: proxy.LargePipe, Command: program})
 		waitForLine(t, r, "full")
 		r.cmd.Process.Signal(syscall.SIGTERM)
 		if code := r.wait(); code != 128+15 {

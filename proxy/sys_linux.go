@@ -100,6 +100,19 @@ func pipeSize(f *os.File) int64 {
 	return chunk
 }
 
+// largePipe is the capacity of a pipe that had a whole default one waiting (at
+// most so much: recorder.md 3.5). Who reads and who writes then change places less
+// often. A user's pipes have a common limit, and pipes over it are tiny, so that
+// those of quiet sessions stay as they are.
+const largePipe = 256 << 10
+
+// growPipe does nothing where f is no pipe, or the user's limit is reached.
+func growPipe(f *os.File) {
+	if fd, ok := descriptor(f); ok && pipeSize(f) < largePipe {
+		unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, largePipe)
+	}
+}
+
 func isTerminal(f *os.File) bool {
 	fd, ok := descriptor(f)
 	if !ok {

@@ -261,3 +261,26 @@ func allStopped(t *testing.T, pid int) bool {
 	}
 	return true
 }
+
+// The pipes of a session that had a whole one waiting get larger, those of a
+// quiet one do not.
+func TestPipesOfABusySessionGrow(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		waiting int // bytes in the host's pipe before the relay starts
+		want    int64
+	}{{"quiet", 1000, 64 << 10}, {"busy", 64 << 10, proxy.LargePipe}} {
+		t.Run(c.name, func(t *testing.T) {
+			sent := strings.Repeat("x", c.waiting-1) + "\n"
+			h := start(t, patient, proxytest.Program{{Echo: true}}.Argv(), func(_ *proxy.Stdio, h *host) { h.write(sent) })
+			h.read(sent)
+			if n := proxy.PipeSize(h.in); n != c.want {
+				t.Errorf("the host's pipe has %d bytes, want %d", n, c.want)
+			}
+			h.in.Close()
+			if s := h.wait(); s.ExitCode() != 0 {
+				t.Errorf("status %+v", s)
+			}
+		})
+	}
+}

@@ -44,6 +44,12 @@ func pipeUnread(f *os.File) int64 {
 // pipeSize is the largest that a pipe grows to by itself.
 func pipeSize(*os.File) int64 { return chunk }
 
+// largePipe is the largest that a pipe grows to by itself.
+const largePipe = chunk
+
+// growPipe has nothing to do: the system grows pipes.
+func growPipe(*os.File) {}
+
 func isTerminal(f *os.File) bool {
 	fd, ok := descriptor(f)
 	if !ok {

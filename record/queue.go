@@ -21,7 +21,8 @@ const (
 type slab struct {
 	buf     []byte
 	entries []entry
-	cost    int // entries*entryCost, so that many tiny reads are bounded too
+	cost    int  // entries*entryCost, so that many tiny reads are bounded too
+	lent    bool // it waits for the file, and does not count any more
 }
 
 // queue is where the relay leaves its copies. One lock covers taking a seq and
@@ -319,11 +320,31 @@ func (q *queue) take(into []*slab) []*slab {
 	return into
 }
 
+// much tells that the recorder falls behind.
+func (q *queue) much() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.used > wakeBytes
+}
+
+// lend takes a slab off the queue's bound: it waits for the file now, which has a
+// bound of its own. It is given back with release.
+func (q *queue) lend(s *slab) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used -= slabSize + s.cost
+	s.lent = true
+	q.room.Broadcast()
+}
+
 // release returns slabs that the recorder has done with.
 func (q *queue) release(s *slab) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.used -= slabSize + s.cost
+	if !s.lent {
+		q.used -= slabSize + s.cost
+	}
+	s.lent = false
 	clear(s.entries)
 	s.buf, s.entries, s.cost = s.buf[:0], s.entries[:0], 0
 	if cap(s.entries) > slabSize/entryCost {

@@ -127,6 +127,7 @@ func Begin(cfg Config) (*Recorder, error) {
 	r.w = w
 	r.giveBlock, r.giveFrame, r.workerJob = r.block, r.frame, r.steps
 	r.worker, r.late = newWorker(), time.NewTimer(time.Hour)
+	r.behind.start(r.writeRun)
 	r.q = newQueue(r.now, !cfg.Lossless)
 	w.patient = func() bool {
 		patient := !r.q.isLossy()
@@ -323,11 +324,12 @@ func (r *Recorder) Close(seal time.Duration) {
 }
 
 // Lossy tells whether anything was not kept.
-func (r *Recorder) Lossy() bool { return r != nil && (r.broken.Load() || r.w.lost) }
+func (r *Recorder) Lossy() bool { return r != nil && (r.broken.Load() || r.w.lost.Load()) }
 
 // run is the recorder's own goroutine. The relay never waits for it.
 func (r *Recorder) run() {
 	defer close(r.done)
+	defer r.behind.end()
 	defer r.worker.close()
 	defer r.late.Stop()
 	defer func() {
@@ -348,8 +350,7 @@ func (r *Recorder) run() {
 				return
 			}
 		case req := <-r.flush:
-			r.work(true)
-			req.done <- r.w.state == writing
+			r.answer(req)
 		case seal := <-r.stop:
 			r.finish(seal)
 			return
@@ -375,8 +376,7 @@ func (r *Recorder) busy() (seal time.Duration, stop bool) {
 		case <-r.q.wake:
 			hurry = true // there is much
 		case req := <-r.flush:
-			r.work(true)
-			req.done <- r.w.state == writing
+			r.answer(req)
 			continue
 		case seal := <-r.stop:
 			return seal, true
@@ -408,23 +408,25 @@ func (r *Recorder) work(hurry bool) int {
 // steps writes what was taken and flushes.
 func (r *Recorder) steps() {
 	defer func() { r.panicked = recover() }()
+	if !r.pressed {
+		r.behind.wait() // lines are written here
+	}
 	for i, s := range r.taken {
-		if r.expired.Load() {
+		if r.expired.Load() && !r.pressed {
 			r.w.giveUp()
 		}
 		for j := range s.entries {
 			r.entry(&s.entries[j])
 		}
-		if len(r.pieces) > 0 {
-			r.held = append(r.held, s) // the run has bytes of it
-		} else {
-			r.q.release(s)
-		}
+		r.passed(s)
 		r.taken[i] = nil
 	}
-	r.endRun()
-	r.w.flush()
-	r.stuck.Store(false)
+	if r.pressed {
+		r.endPressed()
+	} else {
+		r.w.flush()
+		r.stuck.Store(false)
+	}
 	if cap(r.line) > bufferBytes {
 		r.line = nil
 	}
@@ -440,12 +442,13 @@ func (r *Recorder) entry(e *entry) {
 		for from := range g.Streams {
 			r.frames[index(from)].lost()
 		}
-		r.w.lost = true
+		r.w.lost.Store(true)
 		r.w.note("recording lost records: " + g.Why + "; traffic goes on")
 	}
 	m := meta{seq: e.event.Seq, at: e.event.At, gap: e.event.Gap}
 	line, err := appendEvent(r.line[:0], e.event)
 	if err != nil {
+		r.behind.wait() // the writer is ours again
 		r.w.miss(&m)
 		return
 	}
@@ -503,7 +506,15 @@ func (r *Recorder) tellClock() {
 	r.q.event(&Record{Kind: KindClock, Clock: &Clock{Wall: Time{wall.UTC().Round(0)}, Offset: offset}})
 }
 
+// answer flushes for somebody who waits.
+func (r *Recorder) answer(req flushRequest) {
+	r.work(true)
+	r.behind.wait()
+	req.done <- r.w.state == writing
+}
+
 func (r *Recorder) finish(seal time.Duration) {
 	r.work(true)
+	r.behind.wait()
 	r.w.end(seal)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -55,8 +56,9 @@ type writer struct {
 	fresh  loss      // since the last flush: lost if the next write fails
 	whole  loss      // since the file began: lost if the file is removed
 	missed loss      // lost, and not in a gap record yet
-	noted  bool
-	lost   bool // anything was lost at all
+	noted  atomic.Bool
+	lost   atomic.Bool // anything was lost at all
+	runs   int         // bytes of runs since the last check
 }
 
 type writerState uint8
@@ -252,7 +254,7 @@ func (w *writer) addRun(run [][]byte, records int64, l loss) {
 	}
 	lose := func() {
 		w.missed.join(l)
-		w.lost = true
+		w.lost.Store(true)
 	}
 	if w.state != writing && !w.resume() {
 		lose()
@@ -270,15 +272,16 @@ func (w *writer) addRun(run [][]byte, records int64, l loss) {
 	}
 	w.fresh.join(l)
 	w.whole.join(l)
-	if w.write() == nil && w.put(run) == nil {
-		w.flush() // a check for every run: what stands between two is bounded for readers
+	w.runs += size
+	if w.write() == nil && w.put(run) == nil && w.runs >= runLimit {
+		w.flush() // a check now and then: what stands between two is bounded for readers
 	}
 	w.maybeNextSegment()
 }
 
 func (w *writer) miss(m *meta) {
 	w.missed.add(m)
-	w.lost = true
+	w.lost.Store(true)
 }
 
 // roomFor tells whether n more bytes of lines are certain to fit under the cap.
@@ -321,7 +324,7 @@ func (w *writer) flush() error {
 	if err := w.write(); err != nil {
 		return err
 	}
-	w.good, w.fresh = w.pos, loss{}
+	w.good, w.fresh, w.runs = w.pos, loss{}, 0
 	if t := time.Now(); !t.Before(w.stat) {
 		w.stat = t.Add(statPeriod)
 		w.look()
@@ -422,7 +425,7 @@ func (w *writer) fail(err error) {
 	}
 	w.state, w.why = failed, err.Error()
 	w.missed.join(w.fresh)
-	w.lost = true
+	w.lost.Store(true)
 	w.fresh, w.buf = loss{}, w.buf[:0]
 	// The file stays open: its lock says that the recorder lives.
 	w.file.Truncate(w.good)
@@ -435,8 +438,7 @@ func (w *writer) fail(err error) {
 func (w *writer) say() { w.note("recording stopped: " + w.why + "; traffic goes on") }
 
 func (w *writer) note(s string) {
-	if !w.noted {
-		w.noted = true
+	if !w.noted.Swap(true) {
 		w.notice(s)
 	}
 }
