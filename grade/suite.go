@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/grade/match"
 	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/record/visible"
 )
@@ -23,13 +24,71 @@ type Suite struct {
 	Hash string
 	// Servers are the servers whose calls are graded; empty: all.
 	Servers []string
-	// Assertions are the checks of every case, in authored order.
+	// ModelEvidence says that results are judged as the model saw them (evidence: model).
+	ModelEvidence bool
+	Usage         UsageRule
+	// Assertions are the checks of the defaults, in authored order.
 	Assertions []*predicate.Check
+	// Match are the matcher's options of the defaults.
+	Match match.Options
+	// Cases are the cases, in authored order; nil when the file has none.
+	Cases []*CaseSpec
 	// PassThreshold is the share of a case's eligible trials that must pass.
 	PassThreshold *big.Rat
 	Validity      Validity
 	// Warnings say what is allowed but of no use, above all a suite that cannot fail.
 	Warnings []string
+}
+
+// UsageRule says which token figures count (grading.md 0.1, 0.3).
+type UsageRule struct {
+	// Source names the one source that counts; empty: any, as long as they agree.
+	Source string
+	// ExcludeCache leaves cache reads and writes out of the input tokens;
+	// WithSubagents adds those of subagents.
+	ExcludeCache, WithSubagents bool
+}
+
+// CaseSpec is a case as the suite has it, layers resolved.
+type CaseSpec struct {
+	ID, Title string
+	// MatchPrompt and MatchLabels say which sessions are its trials; both empty:
+	// the label case=ID, else a first prompt that no other case has (0.2.17).
+	MatchPrompt string
+	MatchLabels map[string]string
+	// Servers narrows the suite's servers; empty: those of the suite.
+	Servers []string
+	Turns   []TurnSpec
+	// Assertions are the effective checks of the whole case (grading.md 6.4).
+	// Inherited counts those at their front that come from the defaults.
+	Assertions []*predicate.Check
+	Inherited  int
+	// Match are the resolved options; Overridden names those that a run override set.
+	Match      match.Options
+	Overridden []string
+	// Negative cases pass when no tool is called.
+	Negative       bool
+	ExpectedOutput string
+	// PassThreshold is the share of the eligible trials that must pass; never nil.
+	PassThreshold *big.Rat
+	// Repetitions are the trials that the file wants; 0: it does not say.
+	Repetitions int64
+	Disabled    bool
+	// NotMeasurable are steps that no recording can decide, in words, for the report.
+	NotMeasurable []string
+	Pos           value.Pos
+}
+
+// TurnSpec is a turn of a case.
+type TurnSpec struct {
+	Prompt string
+	// Expected are the expected calls: the entries of expectedToolCalls, and the
+	// gating toolCalledWith checks of the turn (grading.md 2.4).
+	Expected []match.Expectation
+	// Assertions are the turn's other checks, in authored order.
+	Assertions []*predicate.Check
+	// Pinned turns make their calls themselves (toolCall steps of MCPJam files).
+	Pinned bool
 }
 
 // Validity says when a run measured enough to be believed (grading.md 5.3).

@@ -104,7 +104,57 @@ type Input struct {
 	Session  *session.Session
 	Evidence *predicate.Evidence
 	Rows     []Row
+	// Expects says that the case expects a call: in a turn, or by a gating
+	// toolCalledWith, toolCalledAtLeastOnce or firstToolWas (grading.md 4.2).
+	Expects bool
+	// Negative cases expect none.
+	Negative bool
+	// Prompts are the matcher's results, a turn each; nil when the case says nothing
+	// about calls, or they could not be matched.
+	Prompts []Prompt
+	// HostStep is set when the host's transcript tells of a failure of its own.
+	HostStep HostStep
+	// Ended is how the trial's iteration ended; empty: completed.
+	Ended Ending
 }
+
+// Prompt is what the matcher says of one turn.
+type Prompt struct {
+	Turn int
+	// Expected counts the expected calls; the others name what is wrong, in words
+	// and by record.
+	Expected                                    int
+	Missing, Unexpected, OutOfOrder, Mismatched []Mismatch
+	Passed                                      bool
+}
+
+// Mismatch is one expected or actual call that did not pair as it should.
+type Mismatch struct {
+	Tool string
+	// Records are the calls' records; none for a missing one.
+	Records []int64
+	Text    string
+	// Undecided says that evidence is missing: it is no failure (grading.md 0.2.7).
+	Undecided bool
+}
+
+// HostStep is a failure that the host reports of itself.
+type HostStep string
+
+// The failures of a host (grading.md 4.2, 0.1 "Inputs of 4.2").
+const (
+	HostFine       HostStep = ""
+	ModelAPIFailed HostStep = "model" // the model's provider answered with an error
+)
+
+// Ending is how a trial's iteration ended.
+type Ending string
+
+// The endings that leave every link unmeasured (grading.md 4.5.2).
+const (
+	Completed Ending = ""
+	Cancelled Ending = "cancelled" // an interrupted turn
+)
 
 // CheckState is the state of a runner check.
 type CheckState string

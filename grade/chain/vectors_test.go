@@ -98,7 +98,7 @@ func (v *vector) adapt() Input {
 }
 
 func TestVectors(t *testing.T) {
-	b, err := os.ReadFile("testdata/chain-vectors.json")
+	b, err := os.ReadFile("../../fixtures/vectors/chain-vectors.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sixlink/sixlink/grade/internal/schema"
+	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/record/session"
 	"github.com/sixlink/sixlink/record/session/catalog"
 )
@@ -22,11 +23,23 @@ type Evidence struct {
 	Errors []ToolError
 	// Timings holds at most one duration a call.
 	Timings []Timing
+	// Results holds at most one result a call, in the order of the calls.
+	Results []ToolResult
 	// Undecided are calls whose outcome the evidence cannot tell, though a reply
 	// or its absence is on record; each is an evidence error for checks on errors.
 	Undecided []Undecided
 	// Lists are the catalogs that the trial saw, in order.
 	Lists []*catalog.List
+	// Declarations are the tools as the graded servers listed them, raw and before
+	// any merging of names: per server the last complete catalog before the first
+	// call, else the last one (grading.md 0.1). The state is that of the channel
+	// toolDeclarations.
+	Declarations []Declaration
+	// Conversation is what the host's transcript tells; nil when none is joined.
+	Conversation *Conversation
+	// Turn is the number of the turn that this evidence was narrowed to, from 0;
+	// -1 for a whole trial (see ForTurn).
+	Turn int
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
 }
@@ -37,6 +50,13 @@ type CallEvidence struct {
 	Seq   int64
 	Index int
 	Tool  string
+	// ToolUseID is the host's own id of the tool use, when it is known.
+	ToolUseID string
+	// Turn is the turn that the call belongs to, from 0; -1 when unknown.
+	Turn int
+	// HostOnly calls never reached the wire: denied by the user, refused by the
+	// host's own schema check, answered from a cache (grading.md 0.1).
+	HostOnly bool
 	// Cancelled calls are complete observations without a result or timing;
 	// CancelledAfterNs is how long they had run, 0 when not on record.
 	Cancelled        bool
@@ -85,6 +105,124 @@ type ToolError struct {
 	// Code is the JSON-RPC code of a protocol error; HasCode tells 0 from none.
 	Code    int64
 	HasCode bool
+}
+
+// ToolResult is what came back from one call. Its content is read when a check asks.
+type ToolResult struct {
+	Tool      string
+	Seq       int64 // of the call
+	Index     int
+	ToolUseID string
+	Record    int64 // of the answer
+	IsError   bool
+	// Content reads the result. Sizes and texts of 100 MB are read once a check,
+	// and not kept.
+	Content func() (*ResultContent, error)
+	// Bytes is the size of the result as the model would see it, before any cut
+	// (UTF-8); SizeComplete tells that it is known (grading.md 0.1).
+	Bytes        int64
+	SizeComplete bool
+	// Basis is raw_result or model_visible_output.
+	Basis string
+}
+
+// ResultContent is a result's value.
+type ResultContent struct {
+	// Text is the text blocks joined without a separator; HasText tells that there
+	// was one.
+	Text    string
+	HasText bool
+	// Truncated says that Text was cut before it was recorded.
+	Truncated bool
+	// Structured is structuredContent as it was sent, JSON an output of another
+	// kind that some hosts have; nil: absent.
+	Structured, JSON *value.Value
+}
+
+// Declaration is one tool as one server listed it.
+type Declaration struct {
+	ServerKey string
+	Tool      *catalog.Tool
+}
+
+// Conversation is a host's transcript as checks read it, each channel with its
+// capture state; the zero state is absent.
+type Conversation struct {
+	FinalTextState, TurnsState, UsageState, RenderState session.CaptureState
+	// FinalText is the last assistant message's text (grading.md 3.2); HasFinalText
+	// tells an empty one from none at all.
+	FinalText    string
+	HasFinalText bool
+	// Turns are the user's turns in order; TurnCount is their number, which may be
+	// known where the turns are not (TurnCountKnown).
+	Turns          []Turn
+	TurnCount      int64
+	TurnCountKnown bool
+	Usage          *Usage
+	// Renders are what was seen of widgets.
+	Renders []Render
+}
+
+// Turn is one prompt of the user with what the host did until the next one.
+type Turn struct {
+	Prompt       string
+	FinalText    string
+	HasFinalText bool
+	// Finished turns were neither interrupted nor cut by the transcript's end.
+	Finished bool
+	Usage    *Usage
+}
+
+// Usage counts tokens; a negative count is unknown (grading.md 0.1).
+type Usage struct{ Input, Output, Total int64 }
+
+// Render is one observation of a widget (grading.md 3.1).
+type Render struct {
+	Tool          string
+	ToolUseID     string
+	Turn          int
+	Status        string
+	ElapsedNs     int64
+	ConsoleErrors int
+}
+
+// ForTurn returns the slice of the evidence that a check of one turn reads: the
+// turn's calls, errors, final text and renders, and neither results, timings,
+// inventory nor declarations (grading.md 1.1 "Turn scope").
+func (ev *Evidence) ForTurn(n int) *Evidence {
+	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Schemas: ev.Schemas, Turn: n}
+	out.Capture.ToolResults, out.Capture.ToolCallTimings = session.Absent, session.Absent
+	out.Capture.ToolInventory, out.Capture.ToolDeclarations = session.Absent, session.Absent
+	of := map[CallRef]bool{}
+	for _, c := range ev.Calls {
+		if c.Turn == n {
+			out.Calls = append(out.Calls, c)
+			of[CallRef{c.Seq, c.Index}] = true
+		}
+	}
+	for _, e := range ev.Errors {
+		if of[CallRef{e.Seq, e.Index}] {
+			out.Errors = append(out.Errors, e)
+		}
+	}
+	for _, u := range ev.Undecided {
+		if of[CallRef{u.Seq, u.Index}] {
+			out.Undecided = append(out.Undecided, u)
+		}
+	}
+	if c := ev.Conversation; c != nil {
+		t := &Conversation{FinalTextState: c.FinalTextState, UsageState: c.UsageState, RenderState: c.RenderState}
+		if n < len(c.Turns) {
+			t.FinalText, t.HasFinalText, t.Usage = c.Turns[n].FinalText, c.Turns[n].HasFinalText, c.Turns[n].Usage
+		}
+		for _, r := range c.Renders {
+			if r.Turn == n {
+				t.Renders = append(t.Renders, r)
+			}
+		}
+		out.Conversation = t
+	}
+	return out
 }
 
 // Timing is how long one call took.

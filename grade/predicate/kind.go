@@ -3,7 +3,9 @@ package predicate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
 )
@@ -22,10 +24,20 @@ type Kind struct {
 	Since int
 	// Fields are the members besides type, role and severity.
 	Fields []Field
+	// Channels are the channels of the evidence that it reads (grading.md 1.11).
+	Channels []Channel
+	// Notes are bounds and rules over several fields, for the reference page.
+	Notes []string
+	// Faults finds what is wrong with fields that are each acceptable: bounds
+	// between them, patterns that do not compile. It may be nil.
+	Faults func(c *Check) []Fault
 	// Evaluate judges what is there. It must be pure; what partial evidence does
 	// to its outcome is in partial.go and not its business.
 	Evaluate func(c *Check, ev *Evidence) Outcome
 }
+
+// Fault is what is wrong with one field of a check.
+type Fault struct{ Field, Msg string }
 
 // FieldType is what a field may hold.
 type FieldType uint8
@@ -35,6 +47,11 @@ const (
 	Text     FieldType = iota // a string of at least one character
 	WholeNum                  // a whole number from Min to Max
 	Flag                      // true or false
+	Share                     // a number from 0 to 1
+	Texts                     // a list of MinItems to MaxItems strings, each as Text; Words bounds what they may be
+	Word                      // one of Words
+	Object                    // a JSON object; what is in it is for Faults
+	JSON                      // any JSON value of at most Max bytes as JSON text
 )
 
 // Field is one member of a check.
@@ -43,7 +60,15 @@ type Field struct {
 	Type     FieldType
 	Required bool
 	Min, Max int64 // for WholeNum; Max 0 means no limit but that of its type
-	Text     string
+	// MaxUnits bounds a Text, and each of Texts, in UTF-16 units (0: none).
+	MaxUnits int
+	// MinItems and MaxItems bound Texts (MaxItems 0: none). Unique forbids equal items.
+	MinItems, MaxItems int
+	Unique             bool
+	Words              []string
+	// Members are the keys that an Object may have; nil: any.
+	Members []string
+	Text    string
 }
 
 // Expected says in words what the field may hold.
@@ -56,6 +81,34 @@ func (f *Field) Expected() string {
 		return fmt.Sprintf("a whole number from %d", f.Min)
 	case Flag:
 		return "true or false"
+	case Share:
+		return "a number from 0 to 1"
+	case Texts:
+		what := "strings"
+		if len(f.Words) > 0 {
+			what = "of " + strings.Join(f.Words, ", ")
+		} else if f.MaxUnits > 0 {
+			what = fmt.Sprintf("strings of 1 to %d characters", f.MaxUnits)
+		}
+		if f.Unique {
+			what += ", none twice"
+		}
+		if f.MaxItems > 0 {
+			return fmt.Sprintf("a list of %d to %d %s", f.MinItems, f.MaxItems, what)
+		}
+		return fmt.Sprintf("a list of at least %d %s", f.MinItems, what)
+	case Word:
+		return "one of " + strings.Join(f.Words, ", ")
+	case Object:
+		if len(f.Members) > 0 {
+			return "an object with " + strings.Join(f.Members, ", ")
+		}
+		return "an object"
+	case JSON:
+		return fmt.Sprintf("a JSON value of at most %d bytes", f.Max)
+	}
+	if f.MaxUnits > 0 {
+		return fmt.Sprintf("a string of 1 to %d characters", f.MaxUnits)
 	}
 	return "a string of at least one character"
 }
@@ -64,9 +117,38 @@ func (f *Field) Expected() string {
 func (f *Field) Accepts(v *value.Value) bool {
 	switch f.Type {
 	case Text:
-		return v.Kind == value.String && v.Str != ""
+		return f.text(v)
 	case Flag:
 		return v.Kind == value.Bool
+	case Share:
+		return v.Kind == value.Number && value.Within01(v.Str)
+	case Word:
+		return v.Kind == value.String && slices.Contains(f.Words, v.Str)
+	case Texts:
+		if v.Kind != value.Array || len(v.Arr) < f.MinItems || f.MaxItems > 0 && len(v.Arr) > f.MaxItems {
+			return false
+		}
+		seen := map[string]bool{}
+		for i := range v.Arr {
+			if !f.text(&v.Arr[i]) || f.Unique && seen[v.Arr[i].Str] || len(f.Words) > 0 && !slices.Contains(f.Words, v.Arr[i].Str) {
+				return false
+			}
+			seen[v.Arr[i].Str] = true
+		}
+		return true
+	case Object:
+		if v.Kind != value.Object {
+			return false
+		}
+		for i := range v.Obj {
+			if f.Members != nil && !slices.Contains(f.Members, v.Obj[i].Key) {
+				return false
+			}
+		}
+		return true
+	case JSON:
+		text, err := value.Canonical(nil, v, value.Exact)
+		return err == nil && int64(len(text)) <= f.Max
 	}
 	if v.Kind != value.Number {
 		return false
@@ -77,6 +159,10 @@ func (f *Field) Accepts(v *value.Value) bool {
 		limit = math.MaxInt64
 	}
 	return whole && fits && n >= f.Min && n <= limit
+}
+
+func (f *Field) text(v *value.Value) bool {
+	return v.Kind == value.String && v.Str != "" && (f.MaxUnits == 0 || value.UTF16Len(v.Str) <= f.MaxUnits)
 }
 
 // Role says whether a check gates.
@@ -108,6 +194,38 @@ func (c *Check) Text(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Field returns any field.
+func (c *Check) Field(name string) (*value.Value, bool) {
+	for i := range c.Fields {
+		if c.Fields[i].Key == name {
+			return &c.Fields[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// Flag returns a flag, false where it is absent.
+func (c *Check) Flag(name string) bool {
+	v, ok := c.Field(name)
+	return ok && v.Kind == value.Bool && v.Bool
+}
+
+// Texts returns a list of strings.
+func (c *Check) Texts(name string) ([]string, bool) {
+	v, ok := c.Field(name)
+	if !ok || v.Kind != value.Array {
+		return nil, false
+	}
+	out := make([]string, 0, len(v.Arr))
+	for i := range v.Arr {
+		if v.Arr[i].Kind != value.String {
+			return nil, false
+		}
+		out = append(out, v.Arr[i].Str)
+	}
+	return out, true
 }
 
 // Int returns a whole-number field.
@@ -142,6 +260,11 @@ func New(kind string, role Role, fields ...value.Member) (*Check, error) {
 		}
 		if f.Required && !found {
 			return nil, fmt.Errorf("%s: %s is missing", kind, f.Name)
+		}
+	}
+	if k.Faults != nil {
+		if faults := k.Faults(c); len(faults) > 0 {
+			return nil, fmt.Errorf("%s: %s: %s", kind, faults[0].Field, faults[0].Msg)
 		}
 	}
 	return c, nil

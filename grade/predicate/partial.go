@@ -5,7 +5,7 @@ import "github.com/sixlink/sixlink/record/session"
 // Channel names a channel of the evidence.
 type Channel string
 
-// The channels that the wire has.
+// The channels. The first six are the wire's.
 const (
 	ToolCalls        Channel = "toolCalls"
 	ToolErrors       Channel = "toolErrors"
@@ -13,6 +13,13 @@ const (
 	ToolCallTimings  Channel = "toolCallTimings"
 	ToolInventory    Channel = "toolInventory"
 	ToolDeclarations Channel = "toolDeclarations"
+
+	// Those of the conversation. Its absence is an error in every kind that reads
+	// one (grading.md 0.2.6).
+	FinalText  Channel = "finalText"
+	Turns      Channel = "turns"
+	UsageCount Channel = "usage"
+	Renders    Channel = "renderObservations"
 )
 
 // PartialRule says what becomes of a kind's outcome when a channel is not
@@ -43,7 +50,19 @@ var PartialRules = []PartialRule{
 // is absent (grading.md 3.1).
 func (ev *Evidence) State(c Channel) session.CaptureState {
 	s := session.Absent
+	talk := ev.Conversation
+	if talk == nil {
+		talk = &Conversation{}
+	}
 	switch c {
+	case FinalText:
+		s = talk.FinalTextState
+	case Turns:
+		s = talk.TurnsState
+	case UsageCount:
+		s = talk.UsageState
+	case Renders:
+		s = talk.RenderState
 	case ToolCalls:
 		s = ev.Capture.ToolCalls
 	case ToolErrors:

@@ -100,7 +100,7 @@ func adaptCheck(t *testing.T, raw json.RawMessage) (*Check, bool) {
 
 func readVectors(t *testing.T, file string, into any) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", file))
+	b, err := os.ReadFile(filepath.Join("..", "..", "fixtures", "vectors", file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,3 +159,16 @@ func firstUnit(r, other rune) rune {
 	}
 	return high(r)
 }
+
+// UTF16Len is the length of a string in UTF-16 units; a lone surrogate is one.
+func UTF16Len(s string) int {
+	n := 0
+	for len(s) > 0 {
+		r, size := decodeWTF8(s)
+		if n++; r > 0xffff {
+			n++
+		}
+		s = s[size:]
+	}
+	return n
+}

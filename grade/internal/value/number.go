@@ -2,6 +2,7 @@ package value
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -147,4 +148,14 @@ func Integer(s string) (n int64, fits, whole bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil, true
+}
+
+// Within01 tells whether a JSON number is from 0 to 1.
+func Within01(s string) bool {
+	exp, digits := Exponent(s)
+	if exp < -1000 || exp > 1000 || digits > 1000 {
+		return false
+	}
+	r, ok := new(big.Rat).SetString(s)
+	return ok && r.Sign() >= 0 && r.Cmp(big.NewRat(1, 1)) <= 0
 }
