@@ -38,10 +38,16 @@ type Verdict struct {
 
 // Case is a case with its trials.
 type Case struct {
-	ID     string
-	Word   Word
-	Reason string
+	ID, Title string
+	Word      Word
+	Reason    string
+	// Counted says that the case is part of the run's verdict; the unassigned
+	// sessions' case is not when the defaults gate nothing beside other cases.
+	Counted bool
+	// Spec is the case as the suite has it; nil for the unassigned.
+	Spec   *CaseSpec
 	Trials []Trial
+	Stats  Stats
 }
 
 // Trial is one session graded against one case.
@@ -53,11 +59,27 @@ type Trial struct {
 	Why   string
 	Chain chain.Result
 	Rows  []Row
+	// Calls is how many calls it has.
+	Calls int
+	// unfinished: its server was never reached, or refused it.
+	unfinished bool
+	// erred: a gating check could not be decided, or nothing was there to decide on.
+	erred bool
 }
 
-// Row is one check's outcome on one trial.
+// Row is one check's outcome on one trial, or a scorer's.
 type Row struct {
+	// Name is the check's kind, or the scorer: toolCalls:match, toolCalls:arguments.
+	Name string
+	Link predicate.Link
+	Role predicate.Role
+	Warn bool
+	// Turn is the turn that it was asked of, from 0; -1: the whole case.
+	Turn int
+	// Check is nil for a scorer.
 	Check *predicate.Check
+	// Diff is what a scorer found of expected and actual calls; nil for a check.
+	Diff *match.Result
 	predicate.Outcome
 }
 
@@ -77,6 +99,9 @@ const (
 	WhyServer     = "server"     // of a server that the suite does not grade
 	WhyNotWhole   = "notWhole"   // torn or gapped where whole recordings are required
 	WhyUnreadable = "unreadable" // the recording cannot be read
+	WhyAmbiguous  = "ambiguous"  // more than one case claims the session
+	WhyDisabled   = "disabled"   // its case is disabled
+	WhyNotChosen  = "notChosen"  // its case was not chosen (--only)
 )
 
 // ExitCode is the exit code of the verb: 0 passed, 1 failed, 3 could not

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -53,13 +51,12 @@ func gradeVerb() *verb {
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
 		}
-		recs, in := readRecordings(s, v.name, args, limit)
-		defer func() {
-			for _, r := range recs {
-				r.Close()
-			}
-		}()
-		verdict, err := grade.Grade(checks, in, grade.Options{StrictEvidence: strict, RequireWhole: whole})
+		g, err := grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole})
+		if err != nil {
+			return usageError(s, v.name, err)
+		}
+		gradeFiles(s, v.name, args, limit, g)
+		verdict, err := g.Verdict()
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
@@ -95,48 +92,6 @@ func loadSuite(path string) (*grade.Suite, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return grade.LoadSuite(path, data)
-}
-
-// readRecordings reads all of them. What cannot be read is told, and stays in the
-// list with the reason, so that it is never a pass. A file that another one's
-// recording goes on in is part of that.
-func readRecordings(s stdio, name string, paths []string, limit int64) (recs []*loaded, in []grade.Recording) {
-	var read []*loaded
-	for _, path := range paths {
-		l, err := load(path, record.Options{MaxDecompressed: limit})
-		if err != nil {
-			fail(s, name, err, 0)
-			in = append(in, grade.Recording{ID: contentID(path), Path: path, Unreadable: err.Error()})
-			continue
-		}
-		read = append(read, l)
-	}
-	for _, l := range read {
-		if l.header.Segment > 0 && slices.ContainsFunc(read, func(o *loaded) bool { return o != l && o.has(l.path) }) {
-			l.Close()
-			continue
-		}
-		ended(s, name, l.path, l.end)
-		recs = append(recs, l)
-		in = append(in, grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
-			Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions})
-	}
-	return recs, in
-}
-
-// contentID names a file that cannot be read as a recording by what is in it;
-// empty when not even that can be read.
-func contentID(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return fmt.Sprintf("sha256:%x", h.Sum(nil)[:8])
 }
 
 // deliver writes a result to stdout or to a new file's place, whole or not at all.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"slices"
-
 	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/record"
@@ -22,18 +19,6 @@ type loaded struct {
 	command  []string // the whole argv, start records included
 	gaps     []*record.Record
 	spanNs   int64
-}
-
-// has tells whether the recording goes on in the file at path.
-func (l *loaded) has(path string) bool {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(l.reader.Files()[1:], func(p string) bool {
-		o, err := os.Stat(p)
-		return err == nil && os.SameFile(fi, o)
-	})
 }
 
 func (l *loaded) Close() {

@@ -58,7 +58,7 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), repairVerb(), versionVerb()}
+	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), repairVerb(), versionVerb()}
 }
 
 func main() { os.Exit(Main()) }

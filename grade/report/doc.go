@@ -9,4 +9,6 @@ package report
 type Options struct {
 	// Color allows ANSI colours.
 	Color bool
+	// Verbose shows every trial and every row, passed ones too.
+	Verbose bool
 }

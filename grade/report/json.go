@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -44,9 +45,60 @@ func JSON(w io.Writer, v *grade.Verdict) error {
 func jsonCase(j *writer, c *grade.Case) {
 	j.object(func() {
 		j.key("id").text(c.ID)
+		j.key("title").maybe(c.Title)
 		j.key("verdict").text(string(c.Word))
 		j.key("reason").text(c.Reason)
+		j.key("counted").flag(c.Counted)
+		jsonStats(j, &c.Stats)
+		if c.Spec != nil {
+			j.key("overridden").texts(c.Spec.Overridden)
+			j.key("repetitions").num(c.Spec.Repetitions)
+			j.key("notMeasurable").texts(c.Spec.NotMeasurable)
+		}
 		j.key("trials").array(len(c.Trials), func(i int) { jsonTrial(j, &c.Trials[i]) })
+	})
+}
+
+// jsonStats writes a case's counts; shares are decimals with six digits, and null
+// where nothing was eligible.
+func jsonStats(j *writer, s *grade.Stats) {
+	j.key("stats").object(func() {
+		j.key("trials").num(int64(s.Trials))
+		j.key("passed").num(int64(s.Passed))
+		j.key("failed").num(int64(s.Failed))
+		j.key("inconclusive").num(int64(s.Errored))
+		j.key("passRate").share(s.PassRate)
+		j.key("stability").share(s.Stability)
+		j.key("wilson95").object(func() {
+			if s.PassRate == nil {
+				j.key("low").raw("null")
+				j.key("high").raw("null")
+				return
+			}
+			j.key("low").raw(strconv.FormatFloat(s.WilsonLow, 'f', 6, 64))
+			j.key("high").raw(strconv.FormatFloat(s.WilsonHigh, 'f', 6, 64))
+		})
+		for _, at := range []struct {
+			name string
+			list []grade.AtK
+		}{{"passAtK", s.PassAt}, {"passHatK", s.PassHat}} {
+			j.key(at.name).object(func() {
+				for _, k := range at.list {
+					j.key(strconv.Itoa(k.K)).share(k.Share)
+				}
+			})
+		}
+	})
+}
+
+func jsonDifference(j *writer, d *difference) {
+	j.object(func() {
+		j.key("class").text(d.Class)
+		j.key("turn").num(int64(d.Turn))
+		j.key("tool").text(d.Tool)
+		j.key("expected").maybe(d.Expected)
+		j.key("actual").maybe(d.Actual)
+		j.key("records").nums(d.Records)
 	})
 }
 
@@ -66,14 +118,24 @@ func jsonTrial(j *writer, t *grade.Trial) {
 		j.key("rows").array(len(t.Rows), func(i int) {
 			r := &t.Rows[i]
 			j.object(func() {
-				j.key("check").text(r.Check.Info.Name)
-				j.key("link").text(string(r.Check.Info.Link))
-				j.key("role").text(string(r.Check.Role))
+				j.key("check").text(r.Name)
+				j.key("link").text(string(r.Link))
+				j.key("role").text(string(r.Role))
+				if r.Warn {
+					j.key("severity").text("warn")
+				}
+				if r.Turn >= 0 {
+					j.key("turn").num(int64(r.Turn))
+				}
 				j.key("outcome").text(string(r.Result))
 				j.key("reason").text(r.Reason)
 				j.key("expected").maybe(r.Expected)
 				j.key("actual").maybe(r.Actual)
 				j.key("records").nums(r.Records)
+				if r.Diff != nil {
+					list := differences(r)
+					j.key("differences").array(len(list), func(i int) { jsonDifference(j, &list[i]) })
+				}
 			})
 		})
 		j.key("runnerChecks").array(len(t.Chain.Runner), func(i int) {
@@ -171,6 +233,18 @@ func (j *writer) key(k string) *writer {
 }
 
 func (j *writer) text(s string) { j.quote(s) }
+func (j *writer) raw(s string)  { j.out = append(j.out, s...) }
+func (j *writer) flag(b bool)   { j.out = strconv.AppendBool(j.out, b) }
+
+// share writes a fraction as a decimal, null for none.
+func (j *writer) share(r *big.Rat) {
+	if r == nil {
+		j.raw("null")
+		return
+	}
+	j.raw(r.FloatString(6))
+}
+
 func (j *writer) num(n int64)   { j.out = strconv.AppendInt(j.out, n, 10) }
 
 // maybe writes null for an empty text.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sixlink/sixlink/grade"
@@ -11,18 +12,34 @@ import (
 	"github.com/sixlink/sixlink/record/visible"
 )
 
-// Text writes the verdict for people: per trial the six links in a row with the
-// first break marked, the rows that did not pass, and a line that sums up.
+// Text writes the verdict for people: a line per case with a mark per link, then
+// each trial that did not pass with its chain, its first break, the rows that did
+// not pass and what was not measured. Verbose shows every trial and every row.
 func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	p := &printer{w: w, color: o.Color}
-	for i := range v.Cases {
-		c := &v.Cases[i]
-		p.line("case %s: %s", visible.String(c.ID), p.word(string(c.Word)))
-		for i := range c.Trials {
-			p.line("")
-			p.trial(v, &c.Trials[i])
+	if len(v.Cases) > 0 {
+		p.line("links: connection discovery selection call response userValue")
+		p.line("       %s passed  %s failed  %s notReached  %s notMeasured  %s notApplicable",
+			marks[chain.Passed], marks[chain.Failed], marks[chain.NotReached], marks[chain.NotMeasured], marks[chain.NotApplicable])
+		p.line("")
+		for i := range v.Cases {
+			p.caseLine(&v.Cases[i])
 		}
 		p.line("")
+	}
+	for i := range v.Cases {
+		c := &v.Cases[i]
+		for j := range c.Trials {
+			if t := &c.Trials[j]; o.Verbose || t.Word != grade.Passed {
+				p.trial(v, c, t, o.Verbose)
+				p.line("")
+			}
+		}
+		if c.Spec != nil {
+			for _, what := range c.Spec.NotMeasurable {
+				p.line("case %s: not measurable from a recording: %s", visible.String(c.ID), visible.String(what))
+			}
+		}
 	}
 	for _, s := range v.Skipped {
 		p.line("skipped %s: %s (%s)", p.name(s.Path, s.Recording, s.Session), s.Why, visible.String(s.Detail))
@@ -32,6 +49,61 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	}
 	p.summary(v)
 	return p.err
+}
+
+// marks are the states as one character each: readable without colour, and
+// notMeasured does not look like passed.
+var marks = map[chain.State]string{
+	chain.Passed: "+", chain.Failed: "X", chain.NotReached: "-", chain.NotMeasured: "?", chain.NotApplicable: ".",
+}
+
+// worst orders the states for a case's mark: the first of these that any trial has.
+var worst = []chain.State{chain.Failed, chain.NotReached, chain.NotMeasured, chain.Passed, chain.NotApplicable}
+
+// width is that of a terminal that no line of a case passes.
+const width = 80
+
+// caseLine is a case in one line: + + X + - ?  failed  ID  1 of 3  title.
+func (p *printer) caseLine(c *grade.Case) {
+	var b strings.Builder
+	for i := range chain.Order {
+		mark := " "
+		for _, s := range slices.Backward(worst) {
+			if slices.ContainsFunc(c.Trials, func(t grade.Trial) bool { return t.Chain.Links[i].State == s }) {
+				mark = p.paint(string(s), marks[s])
+			}
+		}
+		b.WriteString(mark + " ")
+	}
+	rest := fmt.Sprintf(" %s  %s", visible.String(c.ID), share(c))
+	if !c.Counted {
+		rest += "  (not counted)"
+	}
+	if c.Title != "" {
+		rest += "  " + visible.String(c.Title)
+	}
+	const before = 2*6 + 12 // marks, and the verdict's word
+	p.line("%s%s%s%s", b.String(), p.word(string(c.Word)), strings.Repeat(" ", 12-len(c.Word)), short(rest, width-before))
+}
+
+// short cuts a text to n characters.
+func short(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// share says how many of the trials passed.
+func share(c *grade.Case) string {
+	if len(c.Trials) == 0 {
+		return "no trial"
+	}
+	s := fmt.Sprintf("%d of %d", c.Stats.Passed, c.Stats.Eligible())
+	if c.Stats.Errored > 0 {
+		s += fmt.Sprintf(" (+%d inconclusive)", c.Stats.Errored)
+	}
+	return s
 }
 
 // Chain writes one session's six links in a row, with the first break marked.
@@ -122,33 +194,92 @@ func (p *printer) chain(r *chain.Result, indent string) {
 	}
 }
 
-func (p *printer) trial(v *grade.Verdict, t *grade.Trial) {
+func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose bool) {
 	why := ""
 	if t.Why != "" {
 		why = " (" + visible.String(t.Why) + ")"
 	}
-	p.line("%s: %s%s", p.name(v.Paths[t.Recording], t.Recording, t.Session), p.word(string(t.Word)), why)
-	p.chain(&t.Chain, "  ")
+	of := ""
+	if c.ID != grade.Unassigned {
+		of = visible.String(c.ID) + ", "
+	}
+	p.line("%s%s: %s%s", of, p.name(v.Paths[t.Recording], t.Recording, t.Session), p.word(string(t.Word)), why)
+	var drawn []string
+	for i := range t.Chain.Links {
+		l := &t.Chain.Links[i]
+		drawn = append(drawn, p.paint(string(l.State), marks[l.State]+string(l.Link)))
+	}
+	p.line("  %s", strings.Join(drawn, " "))
+	for i := range t.Chain.Links {
+		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
+			text := fmt.Sprintf("first break: %s, %s%s", l.Link, l.Reason, records(l.Evidence.Records))
+			p.line("  %s", p.paint("failed", text))
+			p.linkText(l)
+		}
+	}
+	for i := range t.Chain.Links {
+		if l := &t.Chain.Links[i]; l.State == chain.Failed && l.Link != t.Chain.FirstBreak {
+			p.line("  %s", p.paint("failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, records(l.Evidence.Records))))
+			p.linkText(l)
+		}
+	}
 	passed := 0
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if r.Result == predicate.Pass {
 			passed++
-			continue
+			if !verbose {
+				continue
+			}
 		}
-		role := string(r.Check.Role)
-		if r.Check.Warn {
-			role += ", warn"
-		}
-		p.line("  %s %s (%s, %s): %s", p.word(string(r.Result)), r.Check.Info.Name, r.Check.Info.Link, role, visible.String(r.Reason))
-		if r.Expected != "" {
-			p.line("       expected: %s", visible.String(r.Expected))
-		}
-		if r.Actual != "" {
-			p.line("       actual:   %s%s", visible.String(r.Actual), records(r.Records))
+		p.row(r)
+	}
+	for i := range t.Chain.Links {
+		l := &t.Chain.Links[i]
+		if l.State == chain.NotMeasured && !(l.Reason == chain.SetupAborted && i > 0) {
+			p.line("  not measured: %s (%s): %s", l.Link, l.Reason, visible.String(l.Evidence.Text))
 		}
 	}
 	p.line("  %d of %s passed", passed, plural(len(t.Rows), "check"))
+}
+
+func (p *printer) linkText(l *chain.Link) {
+	if l.Evidence.Text == "" {
+		return
+	}
+	text := visible.String(l.Evidence.Text)
+	if l.Evidence.SameCallAs != "" {
+		text += fmt.Sprintf(" (the same call as record %s above)", l.Evidence.SameCallAs)
+	}
+	p.line("    %s", text)
+}
+
+// row is one row: its outcome, and expected beside actual.
+func (p *printer) row(r *grade.Row) {
+	role := string(r.Role)
+	if r.Warn {
+		role += ", warn"
+	}
+	turn := ""
+	if r.Turn >= 0 {
+		turn = fmt.Sprintf(", turn %d", r.Turn+1)
+	}
+	p.line("  %s %s (%s, %s%s): %s", p.word(string(r.Result)), r.Name, r.Link, role, turn, visible.String(r.Reason))
+	if r.Expected != "" {
+		p.line("       expected: %s", visible.String(r.Expected))
+	}
+	if r.Actual != "" {
+		p.line("       actual:   %s%s", visible.String(r.Actual), records(r.Records))
+	}
+	for _, d := range differences(r) {
+		p.line("       %s: %s", d.Class, visible.String(d.Tool))
+		if d.Expected != "" {
+			p.line("         expected: %s", visible.String(d.Expected))
+		}
+		if d.Actual != "" {
+			p.line("         actual:   %s%s", visible.String(d.Actual), records(d.Records))
+		}
+	}
 }
 
 func records(seqs []int64) string {

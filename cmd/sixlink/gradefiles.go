@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/record"
+)
+
+// gradeFiles reads the recordings, one a processor at a time, and grades each
+// while it is at hand: a pile of any size takes the memory of a few. What cannot
+// be read is told, and is in the verdict with the reason, so that it is never a
+// pass. A file that another one's recording goes on in is part of that.
+func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grader) {
+	jobs := make([]gradeJob, len(paths))
+	var first, later []int
+	for i, path := range paths {
+		jobs[i].path = path
+		if segment(path) > 0 {
+			later = append(later, i)
+		} else {
+			first = append(first, i)
+		}
+	}
+	inParallel(first, func(i int) { jobs[i].run(name, limit, g) })
+	// A later segment is a recording of its own only when its beginning is not here.
+	var left []int
+	for _, i := range later {
+		covered := false
+		for j := range jobs {
+			covered = covered || sameFile(jobs[j].more, jobs[i].path)
+		}
+		if !covered {
+			left = append(left, i)
+		}
+	}
+	for _, i := range left {
+		// In order: a third segment may go on from the second one.
+		covered := false
+		for _, j := range left {
+			covered = covered || j != i && sameFile(jobs[j].more, jobs[i].path)
+		}
+		if !covered {
+			jobs[i].run(name, limit, g)
+		}
+	}
+	for i := range jobs {
+		s.err.Write(jobs[i].told.Bytes())
+	}
+}
+
+// gradeJob is one file, with what there is to tell of it: that comes in the order
+// of the command line, whatever was ready first.
+type gradeJob struct {
+	path string
+	told bytes.Buffer
+	more []string // the files that its recording goes on in
+}
+
+func (j *gradeJob) run(name string, limit int64, g *grade.Grader) {
+	s := stdio{err: &j.told}
+	l, err := load(j.path, record.Options{MaxDecompressed: limit})
+	if err != nil {
+		fail(s, name, err, 0)
+		g.Add(&grade.Recording{ID: contentID(j.path), Path: j.path, Unreadable: err.Error()})
+		return
+	}
+	defer l.Close()
+	j.more = l.reader.Files()[1:]
+	ended(s, name, l.path, l.end)
+	g.Add(&grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
+		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions})
+}
+
+// segment is the number of the file's first segment; 0 when it cannot be read,
+// which is then told in its turn.
+func segment(path string) int64 {
+	r, err := record.Open(path, record.Options{})
+	if err != nil {
+		return 0
+	}
+	defer r.Close()
+	return int64(r.Header().Segment)
+}
+
+// inParallel does all of the work, as many at once as there are processors.
+func inParallel(work []int, do func(int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(work)) {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for _, i := range work {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// sameFile tells whether path is one of the files, by whatever name.
+func sameFile(files []string, path string) bool {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	for _, f := range files {
+		if o, err := os.Stat(f); err == nil && os.SameFile(fi, o) {
+			return true
+		}
+	}
+	return false
+}
+
+// contentID names a file that cannot be read as a recording by what is in it;
+// empty when not even that can be read.
+func contentID(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil)[:8])
+}
