@@ -37,7 +37,7 @@ func runnerChecks(r *Result) []RunnerCheck {
 			case l.State == Failed && l.Reason == def.own:
 				c.State = CheckFailed
 			}
-			c.Actual = fmt.Sprintf("%s (%s)", l.State, l.Reason)
+			c.Actual = predicate.Sentence(fmt.Sprintf("%s (%s): %s", l.State, l.Reason, l.Evidence.Text))
 			out = append(out, c)
 		}
 	}
