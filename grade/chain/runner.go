@@ -43,3 +43,13 @@ func runnerChecks(r *Result) []RunnerCheck {
 	}
 	return out
 }
+
+// RunnerOf is the id of the runner check of a link; empty when it has none.
+func RunnerOf(l predicate.Link) string {
+	for _, def := range runners {
+		if def.link == l {
+			return def.id
+		}
+	}
+	return ""
+}
