@@ -31,25 +31,35 @@ const (
 // Reason says why a link is in its state.
 type Reason string
 
-// The reasons that evidence of the wire can give.
+// The reasons that a recording and a host's transcript can give. Those of a judge,
+// of an executor without spans and of transport-local codes have no source here
+// (grading.md 0.1 "Inputs of 4.2").
 const (
-	Observed              Reason = "observed"
-	ImpliedByLater        Reason = "impliedByLaterEvidence"
-	NoEvidenceCaptured    Reason = "noEvidenceCaptured"
-	MatchVerdictMissing   Reason = "matchVerdictUnavailable"
-	EgressUnverified      Reason = "egressUnverified"
-	SetupAborted          Reason = "setupAborted"
-	EvaluatorError        Reason = "evaluatorError"
-	NotAuthored           Reason = "notAuthored"
-	EarlierStageFailed    Reason = "earlierStageFailed"
+	Observed       Reason = "observed"
+	ImpliedByLater Reason = "impliedByLaterEvidence"
+
+	NoEvidenceCaptured  Reason = "noEvidenceCaptured"
+	TraceAbsent         Reason = "traceAbsent" // nobody could have recorded the calls
+	MatchVerdictMissing Reason = "matchVerdictUnavailable"
+	EgressUnverified    Reason = "egressUnverified"
+	SetupAborted        Reason = "setupAborted"
+	LifecycleStopped    Reason = "lifecycleStopped"
+	BlockedByPolicy     Reason = "blockedByPolicy"
+	EvaluatorError      Reason = "evaluatorError"
+	ProviderError       Reason = "providerError"
+	NotAuthored         Reason = "notAuthored"
+	EarlierStageFailed  Reason = "earlierStageFailed"
+
 	ConnectFailed         Reason = "connectFailed"
 	ToolsListFailed       Reason = "toolsListFailed"
 	MissingToolCall       Reason = "missingToolCall"
 	UnexpectedToolCall    Reason = "unexpectedToolCall"
-	UnknownTool           Reason = "unknownTool" // sixlink's own, grading.md 0.2.10
+	CallsOutOfOrder       Reason = "callsOutOfOrder" // sixlink's own, grading.md 0.2.3
+	UnknownTool           Reason = "unknownTool"     // sixlink's own, grading.md 0.2.10
 	ArgumentMismatch      Reason = "argumentMismatch"
 	ReasonToolError       Reason = "toolError"
 	ReasonProtocolError   Reason = "protocolError"
+	RenderFailed          Reason = "renderFailed"
 	ReasonPredicateFailed Reason = "predicateFailed"
 )
 
@@ -75,8 +85,10 @@ var Order = [6]predicate.Link{
 
 // Evidence is what a state rests on.
 type Evidence struct {
-	// Records are seqs of the recording, in order, at most 5.
+	// Records are seqs of the recording, at most 5.
 	Records []int64
+	// Turns are the turns that it rests on, from 0, at most 5.
+	Turns []int
 	// Text is one short line.
 	Text string
 	// SameCallAs names the call that already failed the call link, so that one
@@ -103,7 +115,8 @@ type Row struct {
 type Input struct {
 	Session  *session.Session
 	Evidence *predicate.Evidence
-	Rows     []Row
+	// Rows are the outcomes of the checks; their order does not matter.
+	Rows []Row
 	// Expects says that the case expects a call: in a turn, or by a gating
 	// toolCalledWith, toolCalledAtLeastOnce or firstToolWas (grading.md 4.2).
 	Expects bool
@@ -112,6 +125,11 @@ type Input struct {
 	// Prompts are the matcher's results, a turn each; nil when the case says nothing
 	// about calls, or they could not be matched.
 	Prompts []Prompt
+	// Unmatched says that what the case says about calls could not be matched, or
+	// not all of it, so that Prompts cannot make selection pass.
+	Unmatched bool
+	// ExpectsRender says that the case wants a widget shown (grading.md 4.2).
+	ExpectsRender bool
 	// HostStep is set when the host's transcript tells of a failure of its own.
 	HostStep HostStep
 	// Ended is how the trial's iteration ended; empty: completed.
@@ -122,10 +140,13 @@ type Input struct {
 type Prompt struct {
 	Turn int
 	// Expected counts the expected calls; the others name what is wrong, in words
-	// and by record.
+	// and by record. Unexpected are all calls beyond the expected ones; whether
+	// they are too many is in Passed.
 	Expected                                    int
 	Missing, Unexpected, OutOfOrder, Mismatched []Mismatch
-	Passed                                      bool
+	// Passed is the matcher's verdict. A turn that did not pass and of which
+	// nothing is named that was decided has no verdict (grading.md 4.4).
+	Passed bool
 }
 
 // Mismatch is one expected or actual call that did not pair as it should.
@@ -150,10 +171,15 @@ const (
 // Ending is how a trial's iteration ended.
 type Ending string
 
-// The endings that leave every link unmeasured (grading.md 4.5.2).
+// The endings; all but the first leave every link unmeasured (grading.md 4.5.1,
+// 4.5.2).
 const (
-	Completed Ending = ""
-	Cancelled Ending = "cancelled" // an interrupted turn
+	Completed   Ending = ""
+	Cancelled   Ending = "cancelled" // an interrupted turn
+	TimedOut    Ending = "timed_out"
+	NotRun      Ending = "skipped"
+	SetupFailed Ending = "setup_failed"
+	Blocked     Ending = "blocked" // a policy of the host kept the trial from running
 )
 
 // CheckState is the state of a runner check.
@@ -183,65 +209,13 @@ type Result struct {
 	Runner     []RunnerCheck
 }
 
-// Analyze derives the six links (grading.md 4.4, 4.5 with 0.1 and 0.2.10).
+// Analyze derives the six links (grading.md 4.4, 4.5 with 0.1 and 0.2.10). All of
+// them apply to a recorded session: a model drove it, and somebody asked (4.3 with
+// 0.1 "Inputs of 4.2"); only discovery may turn out not applicable by itself.
 func Analyze(in Input) Result {
 	a := &analysis{Input: in}
 	a.sort()
-	var r Result
-	r.Links = [6]Link{a.connection(), a.discovery(), a.selection(), a.call(), a.response(), a.userValue()}
-
-	// A server that was never reached tells nothing about any link.
-	if r.Links[0].Reason == SetupAborted && len(in.Evidence.Calls) == 0 {
-		for i := 1; i < len(r.Links); i++ {
-			if r.Links[i].State == NotMeasured {
-				r.Links[i].Reason = SetupAborted
-			}
-		}
-		r.Category = SetupCategory
-	}
-	for i := range r.Links {
-		l := &r.Links[i]
-		switch {
-		case r.FirstBreak == "" && l.State == Failed:
-			r.FirstBreak = l.Link
-			r.Category = a.category(l)
-		case r.FirstBreak != "" && l.State == NotMeasured:
-			// Only what was not measured: a later link that was keeps its own state.
-			l.State, l.Reason = NotReached, EarlierStageFailed
-			l.Evidence = Evidence{Text: string(r.FirstBreak) + " failed before"}
-		}
-	}
-	if r.FirstBreak == "" && r.Category == NoCategory && a.evaluatorErred() {
-		r.Category = EvaluatorCategory
-	}
+	r := a.derive()
 	r.Runner = runnerChecks(&r)
 	return r
-}
-
-// evaluatorErred tells whether a gating check could not be decided.
-func (a *analysis) evaluatorErred() bool {
-	for _, row := range a.Rows {
-		if row.Check.Role == predicate.Gating && row.Outcome.Result == predicate.Error {
-			return true
-		}
-	}
-	return false
-}
-
-// category files the first break (grading.md 4.5.7, 0.2.10).
-func (a *analysis) category(l *Link) Category {
-	switch l.Link {
-	case predicate.Connection, predicate.Discovery:
-		return SetupCategory
-	case predicate.Selection:
-		return SelectionCategory
-	case predicate.Call:
-		if l.Reason == ArgumentMismatch || l.Reason == ReasonProtocolError && a.allInvalidParams() {
-			return ArgumentsCategory
-		}
-		return ServerCategory
-	case predicate.Response:
-		return ServerCategory
-	}
-	return UserCategory
 }

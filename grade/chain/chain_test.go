@@ -56,7 +56,9 @@ func call(tool string, state session.CallState) func(*session.Session) {
 // evidence makes the evidence that package grade would make of the calls, as far
 // as the chain reads it: arguments is what every call sent.
 func evidence(s *session.Session, arguments string) *predicate.Evidence {
-	ev := &predicate.Evidence{Lists: s.Lists}
+	ev := &predicate.Evidence{Lists: s.Lists, Turn: -1, Capture: session.Capture{
+		ToolCalls: session.Complete, ToolErrors: session.Complete, ToolResults: session.Complete, ToolCallTimings: session.Complete,
+	}}
 	for _, c := range s.Calls {
 		e := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool, EntryWhy: "no list"}
 		e.Arguments = func() ([]byte, error) { return []byte(arguments), nil }
@@ -180,7 +182,7 @@ func TestChain(t *testing.T) {
 		"launcher that never spoke": {s: sess(ended, func(s *session.Session) {
 			s.Connection.Initialize.State, s.Connection.Initialize.AnswerSeq = session.ExchangeUnanswered, 0
 			s.Connection.ReachedSeq, s.Connection.Launcher = 0, true
-		}), want: "notMeasured/egressUnverified " + nothing + nothing + nothing + nothing + noUser + "|   | undecided undecided undecided undecided"},
+		}), want: "notMeasured/egressUnverified " + nothing + strings.Repeat(setup, 4) + "|  setup | undecided undecided undecided undecided"},
 		"host left before the answer": {s: sess(func(s *session.Session) {
 			s.Connection.Initialize.State, s.Connection.Initialize.AnswerSeq = session.ExchangeUnanswered, 0
 			s.End = session.End{First: "client"}

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,25 +58,59 @@ func (a *analysis) sort() {
 		} else {
 			a.protocol = append(a.protocol, e)
 		}
-		if e.Kind == predicate.ProtocolError && !(e.HasCode && e.Code == codeInvalidParams) {
+	}
+	if len(a.Evidence.Errors) > 0 {
+		a.findWrong()
+	}
+}
+
+// findWrong looks at the calls that the server refused. Were the arguments wrong
+// by the server's own schema? Then this is the defect, not what the server made of it.
+func (a *analysis) findWrong() {
+	refused := map[predicate.CallRef]bool{}
+	for i := range a.Evidence.Errors {
+		e := &a.Evidence.Errors[i]
+		refused[ref(e)] = e.Kind == predicate.ContentError || e.HasCode && e.Code == codeInvalidParams
+	}
+	for i := range a.Evidence.Calls {
+		c := &a.Evidence.Calls[i]
+		at := predicate.CallRef{Seq: c.Seq, Index: c.Index}
+		if c.HostOnly || !refused[at] {
 			continue
 		}
-		// The server refused the call. Were its arguments wrong by the server's own
-		// schema? Then this is the defect, not what the server made of it.
-		for j := range a.Evidence.Calls {
-			c := &a.Evidence.Calls[j]
-			if c.Seq != e.Seq || c.Index != e.Index {
-				continue
+		if _, vs, err := predicate.CheckArguments(c, a.Evidence.Schemas); err == nil && len(vs) > 0 {
+			where := vs[0].Path
+			if where == "" {
+				where = "the arguments"
 			}
-			if _, vs, err := predicate.CheckArguments(c, a.Evidence.Schemas); err == nil && len(vs) > 0 {
-				at := vs[0].Path
-				if at == "" {
-					at = "the arguments"
-				}
-				a.wrong[predicate.CallRef{Seq: c.Seq, Index: c.Index}] = fmt.Sprintf("%s at %s", vs[0].Class, at)
-			}
+			a.wrong[at] = fmt.Sprintf("%s at %s", vs[0].Class, where)
 		}
 	}
+}
+
+// nothing is the reason of a link of which nothing is on record: whether nobody
+// could have recorded it (grading.md 4.4, 0.1).
+func (a *analysis) nothing() Reason {
+	if a.Evidence.State(predicate.ToolCalls) == session.Absent && !a.anyCall() {
+		return TraceAbsent
+	}
+	return NoEvidenceCaptured
+}
+
+// lossy says why an error of a call may have been lost, and is empty when none
+// can have been: "no error among what is on record" then proves nothing
+// (grading.md 0.2.7, 10.23).
+func (a *analysis) lossy() string {
+	for _, c := range []predicate.Channel{predicate.ToolCalls, predicate.ToolErrors} {
+		if state := a.Evidence.State(c); state != session.Complete {
+			text := fmt.Sprintf("but an error may have been lost: %s evidence is %s", c, state)
+			if why := a.Evidence.Capture.Why; len(why) > 0 {
+				text += " (" + why[0] + ")"
+			}
+			return text
+		}
+	}
+	return ""
 }
 
 func ref(e *predicate.ToolError) predicate.CallRef {
@@ -93,12 +128,13 @@ func (a *analysis) allInvalidParams() bool {
 	return len(a.protocol) > 0
 }
 
-// failing returns the gating rows filed at a link that failed, and whether
-// gating rows there passed or erred.
+// rows returns the gating rows filed at a link that failed, and how many there
+// passed or erred. The failed ones come in an order of their own, so that the
+// order in which a suite has its checks changes no text.
 func (a *analysis) rows(l predicate.Link) (failed []*Row, passed, erred int) {
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		if r.Check.Role != predicate.Gating || r.Check.Info.Link != l {
+		if r.Check.Role != predicate.Gating || r.Check.Info.Link != l || a.matched(r) {
 			continue
 		}
 		switch r.Outcome.Result {
@@ -110,8 +146,26 @@ func (a *analysis) rows(l predicate.Link) (failed []*Row, passed, erred int) {
 			erred++
 		}
 	}
+	slices.SortStableFunc(failed, func(x, y *Row) int {
+		return cmp.Or(
+			cmp.Compare(kindOrder(x), kindOrder(y)),
+			cmp.Compare(x.Check.Info.Name, y.Check.Info.Name),
+			cmp.Compare(x.Outcome.Reason, y.Outcome.Reason),
+			slices.Compare(x.Outcome.Records, y.Outcome.Records),
+		)
+	})
 	return failed, passed, erred
 }
+
+func kindOrder(r *Row) int { return slices.Index(predicate.Names(), r.Check.Info.Name) }
+
+// matched tells of a gating toolCalledWith that the matcher graded already
+// (grading.md 4.4): its row would say the same twice.
+func (a *analysis) matched(r *Row) bool {
+	return r.Check.Info.Name == toolCalledWith && len(a.Prompts) > 0
+}
+
+const toolCalledWith = "toolCalledWith"
 
 func link(l predicate.Link, s State, r Reason, text string, records ...int64) Link {
 	out := Link{Link: l, State: s, Reason: r}
@@ -125,7 +179,11 @@ func link(l predicate.Link, s State, r Reason, text string, records ...int64) Li
 }
 
 func fromRows(l predicate.Link, reason Reason, failed []*Row) Link {
-	out := link(l, Failed, reason, failed[0].Outcome.Reason)
+	text := failed[0].Outcome.Reason
+	if n := len(failed); n > 1 {
+		text += fmt.Sprintf("; and %s more", plural(n-1, "check"))
+	}
+	out := link(l, Failed, reason, text)
 	for _, r := range failed {
 		for _, seq := range r.Outcome.Records {
 			if !slices.Contains(out.Evidence.Records, seq) && len(out.Evidence.Records) < maxRecords {
@@ -196,7 +254,7 @@ func (a *analysis) unanswered() Link {
 	}
 	if s.End.First != "server" {
 		if first == nil {
-			return link(l, NotMeasured, NoEvidenceCaptured, "nothing was asked of the server", c.ReachedSeq)
+			return link(l, NotMeasured, a.nothing(), "nothing was asked of the server", c.ReachedSeq)
 		}
 		text := first.Method + " was not answered, and the server did not end first"
 		if s.End.Exit != nil {
@@ -314,7 +372,7 @@ func (a *analysis) discovery() Link {
 	if len(a.good) > 0 {
 		return link(l, Passed, ImpliedByLater, "a call succeeded without a list on record", a.good[0].Seq, a.good[0].AnswerSeq)
 	}
-	return link(l, NotMeasured, NoEvidenceCaptured, "no list of tools on record")
+	return link(l, NotMeasured, a.nothing(), "no list of tools on record")
 }
 
 func pageSeqs(l *catalog.List) []int64 {
@@ -330,177 +388,4 @@ func pageSeqs(l *catalog.List) []int64 {
 
 func lastPageFailed(l *catalog.List) bool {
 	return len(l.Pages) > 0 && l.Pages[len(l.Pages)-1].Failed
-}
-
-// selection: notMeasured unless an authored check decides it, or a call names a
-// tool that its complete catalog lacks (grading.md 0.2.10).
-func (a *analysis) selection() Link {
-	const l = predicate.Selection
-	for _, c := range a.Session.Calls {
-		if c.NameOK && c.Catalog != nil && c.Catalog.State == catalog.Complete && !c.Stale {
-			if _, ok := c.Catalog.Find(c.Tool); !ok {
-				return link(l, Failed, UnknownTool, predicate.Quoted(c.Tool)+" is not in the complete list of tools",
-					append([]int64{c.Seq}, pageSeqs(c.Catalog)...)...)
-			}
-		}
-	}
-	failed, passed, erred := a.rows(l)
-	if len(failed) > 0 {
-		reason := UnexpectedToolCall
-		for _, r := range failed {
-			if r.Check.Info.Name == "toolCalledAtLeastOnce" {
-				reason = MissingToolCall
-			}
-		}
-		return fromRows(l, reason, failed)
-	}
-	if passed > 0 && erred == 0 {
-		return link(l, Passed, Observed, "the authored checks on selection passed")
-	}
-	if erred > 0 {
-		return link(l, NotMeasured, EvaluatorError, "a check on selection could not be decided")
-	}
-	if len(a.Session.Calls) > 0 {
-		return link(l, NotMeasured, MatchVerdictMissing, "calls on record, and no check says which were right")
-	}
-	return link(l, NotMeasured, NoEvidenceCaptured, "no call on record, and no check on selection")
-}
-
-// call: grading.md 4.4 with 0.2.10.
-func (a *analysis) call() Link {
-	const l = predicate.Call
-	if failed, _, _ := a.rows(l); len(failed) > 0 {
-		return fromRows(l, ArgumentMismatch, failed)
-	}
-	for _, e := range a.content {
-		// A server that answers wrong arguments with isError: the call failed first.
-		if what, ok := a.wrong[ref(e)]; ok {
-			return link(l, Failed, ArgumentMismatch,
-				fmt.Sprintf("%s was called with arguments that violate its own schema: %s", predicate.Quoted(e.Tool), what), e.Seq, e.Record)
-		}
-	}
-	if len(a.protocol) > 0 {
-		var seqs []int64
-		for _, e := range a.protocol {
-			seqs = append(seqs, e.Seq, e.Record)
-		}
-		text := a.protocol[0].String()
-		if what, ok := a.wrong[ref(a.protocol[0])]; ok {
-			text += " (the arguments violate the tool's own schema: " + what + ")"
-		}
-		if n := len(a.protocol); n > 1 {
-			text += fmt.Sprintf("; and %d more", n-1)
-		}
-		text += a.strayReplies()
-		if slices.ContainsFunc(a.Session.Calls, dropped) {
-			text += stderr(a.Session)
-		}
-		return link(l, Failed, ReasonProtocolError, text, seqs...)
-	}
-	if len(a.answered) > 0 {
-		var seqs []int64
-		for _, c := range a.answered {
-			seqs = append(seqs, c.Seq)
-		}
-		return link(l, Passed, Observed, fmt.Sprintf("%d of %s answered", len(a.answered), plural(len(a.Session.Calls), "call")), seqs...)
-	}
-	switch n := len(a.Session.Calls); {
-	case n == 0:
-		return link(l, NotMeasured, NoEvidenceCaptured, "no call on record")
-	case a.cancelled == n:
-		return link(l, NotMeasured, NoEvidenceCaptured, "every call was cancelled by the client", a.Session.Calls[0].Seq)
-	}
-	return link(l, NotMeasured, NoEvidenceCaptured, "no call was answered, and nothing shows that the server owed an answer", a.Session.Calls[0].Seq)
-}
-
-// dropped tells whether the server's end is what left the call without an answer.
-func dropped(c *session.Call) bool { return c.State == session.CallConnectionDrop }
-
-// strayReplies names the replies without a request that came after unanswered calls.
-func (a *analysis) strayReplies() string {
-	var seqs []string
-	for _, c := range a.Session.Calls {
-		for _, s := range c.RepliesWithoutRequest {
-			text := fmt.Sprint(s)
-			if !slices.Contains(seqs, text) {
-				seqs = append(seqs, text)
-			}
-		}
-	}
-	if len(seqs) == 0 {
-		return ""
-	}
-	return "; replies that belong to no request: records " + strings.Join(seqs[:min(len(seqs), 8)], ", ")
-}
-
-// response: grading.md 4.4 with 0.2.10.
-func (a *analysis) response() Link {
-	const l = predicate.Response
-	failed, _, _ := a.rows(l)
-	// A noToolErrors row that rests on protocol errors alone is the call link's
-	// defect: it fails as a row and does not touch this link.
-	failed = slices.DeleteFunc(failed, func(r *Row) bool { return r.Outcome.ProtocolOnly })
-	var out Link
-	switch {
-	case len(failed) > 0:
-		reason := ReasonPredicateFailed
-		for _, r := range failed {
-			if r.Check.Info.Name == "noToolErrors" {
-				reason = ReasonToolError
-			}
-		}
-		out = fromRows(l, reason, failed)
-	case len(a.content) > 0:
-		var seqs []int64
-		for _, e := range a.content {
-			seqs = append(seqs, e.Seq, e.Record)
-		}
-		out = link(l, Failed, ReasonToolError, a.content[0].String(), seqs...)
-	case len(a.good) > 0:
-		var seqs []int64
-		for _, c := range a.good {
-			seqs = append(seqs, c.AnswerSeq)
-		}
-		return link(l, Passed, Observed, fmt.Sprintf("%d of %s returned a result without error", len(a.good), plural(len(a.Session.Calls), "call")), seqs...)
-	case len(a.badFlag) > 0:
-		return link(l, NotMeasured, EvaluatorError, "isError is no boolean", a.badFlag[0].AnswerSeq)
-	default:
-		return link(l, NotMeasured, NoEvidenceCaptured, "no result on record")
-	}
-	if out.Reason == ReasonToolError {
-		out.Evidence.SameCallAs = a.blamedBefore()
-	}
-	return out
-}
-
-// blamedBefore names the first failing call that the call link failed for already.
-func (a *analysis) blamedBefore() string {
-	failed, _, _ := a.rows(predicate.Call)
-	for _, e := range a.content {
-		blamed := a.wrong[ref(e)] != ""
-		for _, r := range failed {
-			blamed = blamed || slices.Contains(r.Outcome.Calls, ref(e))
-		}
-		if blamed {
-			c := predicate.CallEvidence{Seq: e.Seq, Index: e.Index}
-			return c.ID()
-		}
-	}
-	return ""
-}
-
-// userValue: somebody asked (a host acted for a user), so it is not measured
-// rather than not applicable (grading.md 0.1 "Inputs of 4.2").
-func (a *analysis) userValue() Link {
-	const l = predicate.UserValue
-	failed, passed, erred := a.rows(l)
-	switch {
-	case erred > 0:
-		return link(l, NotMeasured, EvaluatorError, "a check on user value could not be decided")
-	case len(failed) > 0:
-		return fromRows(l, ReasonPredicateFailed, failed)
-	case passed > 0:
-		return link(l, Passed, Observed, "the authored checks on user value passed")
-	}
-	return link(l, NotMeasured, NoEvidenceCaptured, "no host transcript, and no check on user value")
 }

@@ -37,9 +37,19 @@ func runnerChecks(r *Result) []RunnerCheck {
 			case l.State == Failed && l.Reason == def.own:
 				c.State = CheckFailed
 			}
-			c.Actual = fmt.Sprintf("%s (%s)", l.State, l.Reason)
+			c.Actual = predicate.Sentence(fmt.Sprintf("%s (%s): %s", l.State, l.Reason, l.Evidence.Text))
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// RunnerOf is the id of the runner check of a link; empty when it has none.
+func RunnerOf(l predicate.Link) string {
+	for _, def := range runners {
+		if def.link == l {
+			return def.id
+		}
+	}
+	return ""
 }
