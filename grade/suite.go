@@ -237,7 +237,7 @@ func (s *Suite) warn() {
 	const cannot = ": the suite cannot fail, and no trial can pass"
 	if s.Cases == nil {
 		switch {
-		case gates(s.Assertions) || s.Match.MaxExtra != nil:
+		case anyGates(s.Assertions) || s.Match.MaxExtra != nil:
 		case len(s.Assertions) == 0:
 			s.Warnings = append(s.Warnings, "the suite has no checks"+cannot)
 		default:
@@ -258,7 +258,7 @@ func (s *Suite) warn() {
 	switch {
 	case enabled == 0 && len(s.Cases) > 0:
 		s.Warnings = append(s.Warnings, "every case is disabled: nothing can be graded")
-	case len(idle) == enabled && !gates(s.Assertions):
+	case len(idle) == enabled && !anyGates(s.Assertions):
 		s.Warnings = append(s.Warnings, "nothing gates, in no case"+cannot)
 	case len(idle) > 0:
 		s.Warnings = append(s.Warnings, "nothing gates, so that no trial can pass, in "+several(idle, "case", "cases"))
@@ -277,15 +277,15 @@ func several(names []string, one, many string) string {
 	return text
 }
 
-func gates(checks []*predicate.Check) bool {
+func anyGates(checks []*predicate.Check) bool {
 	return slices.ContainsFunc(checks, func(c *predicate.Check) bool { return c.Role == predicate.Gating })
 }
 
 // gates tells whether a trial of the case can fail by anything but a broken link
 // (grading.md 0.2.8).
 func (c *CaseSpec) gates() bool {
-	return c.Negative || c.Match.MaxExtra != nil || gates(c.Assertions) ||
-		slices.ContainsFunc(c.Turns, func(t TurnSpec) bool { return len(t.Expected) > 0 || gates(t.Assertions) })
+	return c.Negative || c.Match.MaxExtra != nil || anyGates(c.Assertions) ||
+		slices.ContainsFunc(c.Turns, func(t TurnSpec) bool { return len(t.Expected) > 0 || anyGates(t.Assertions) })
 }
 
 func parseSuite(data []byte) (*value.Value, error) {

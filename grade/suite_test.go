@@ -358,8 +358,9 @@ func TestLargestSuite(t *testing.T) {
 	if len(s.Cases) != 500 || len(s.Cases[499].Assertions) != 50 {
 		t.Errorf("%d cases", len(s.Cases))
 	}
-	// All that was ever allocated, not what is held: 0.8 MiB of text took 190 MiB.
-	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 512 {
+	// All that was ever allocated, not what is held: 0.8 MiB of text took 190 MiB, 655 MiB
+	// under the race detector.
+	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 1024 {
 		t.Errorf("loading took %d MiB", mib)
 	} else {
 		t.Logf("loading took %d MiB", mib)
