@@ -56,6 +56,10 @@ var later = map[string]string{
 // disk that fills up, a damaged file, memory): they run in cmd/sixlink.
 var elsewhere = map[string]bool{"49-zst-bombs": true, "51-disk-full": true, "52-future-version": true}
 
+// suitesOnly names the cases of which this version runs the refused suites alone
+// (suite_cases_test.go): the rest needs cases and conversations in grading.
+var suitesOnly = map[string]bool{"74-regex-engine": true, "85-observations": true, "89-malformed-suite": true}
+
 // words are the cases' verdicts in sixlink's words.
 var words = map[string]grade.Word{"pass": grade.Passed, "fail": grade.Failed, "error": grade.Inconclusive}
 
@@ -138,7 +142,7 @@ func TestCases(t *testing.T) {
 		return false
 	}
 	for _, f := range folders {
-		if !f.IsDir() || elsewhere[f.Name()] {
+		if !f.IsDir() || elsewhere[f.Name()] || suitesOnly[f.Name()] {
 			continue
 		}
 		name := f.Name()
@@ -210,7 +214,7 @@ func gradeCase(t *testing.T, name, run, at string, raw json.RawMessage, skipped 
 			if err != nil {
 				t.Fatal(err)
 			}
-			suite, err := grade.LoadSuite("suite.json", doc)
+			suite, err := grade.LoadSuite("suite.json", doc, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func rec(id string, sessions ...*session.Session) grade.Recording {
 
 func mustLoad(t testing.TB, text string) *grade.Suite {
 	t.Helper()
-	s, err := grade.LoadSuite("suite.yaml", []byte("schemaVersion: sixlink/1\nsuite: {id: test}\n"+text))
+	s, err := grade.LoadSuite("suite.yaml", []byte("schemaVersion: sixlink/1\nsuite: {id: test}\n"+text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

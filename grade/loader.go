@@ -3,37 +3,53 @@ package grade
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sixlink/sixlink/grade/internal/lazy"
 	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/grade/match"
 	"github.com/sixlink/sixlink/grade/predicate"
 )
 
-// Counts in a suite (grading.md 6.1).
+// Counts and lengths in a suite (grading.md 6.1). Lengths are UTF-16 units (9.1).
 const (
-	maxChecks = 50  // of one list
-	maxCases  = 500 // of a suite
-	maxTurns  = 200 // of a case
-	maxTitle  = 200 // characters of a name or title
-	maxPrompt = 100_000
-	maxErrors = 100 // reported; a file with more is broken in one way
+	maxChecks   = 50  // of one list
+	maxCases    = 500 // of a suite
+	maxTurns    = 200 // of a case; of steps too
+	maxExpected = 200 // of a turn
+	maxTitle    = 200
+	maxPrompt   = 100_000
+	maxErrors   = 100 // reported; a file with more is broken in one way
 )
 
-// loader checks a suite's value against the shape of grading.md 0.3. Every
-// object is closed. What the shape has and this version cannot grade is refused
-// with "not built yet", so that nothing is silently ignored.
+// loader reads a suite's value (grading.md 0.3). Every object is closed. What the
+// shape has and this version cannot grade is refused with "not built yet", so
+// that nothing is silently ignored.
 type loader struct {
-	file string
-	errs SuiteErrors
+	openFile func(name string) ([]byte, error)
+	files    []string // by the File of a position
+	// part says that the suite is a parent, read by itself: it needs no identity.
+	part bool
+	// open says that predicates are open objects (MCPJam files, grading.md 0.2.12).
+	open        bool
+	errs, warns SuiteErrors
 }
 
 func (l *loader) fail(pos value.Pos, format string, args ...any) {
-	if len(l.errs) >= maxErrors {
-		return
+	l.errs = l.note(l.errs, pos, format, args...)
+}
+
+// warn notes what is allowed and of no use.
+func (l *loader) warn(pos value.Pos, format string, args ...any) {
+	l.warns = l.note(l.warns, pos, format, args...)
+}
+
+func (l *loader) note(list SuiteErrors, pos value.Pos, format string, args ...any) SuiteErrors {
+	if len(list) >= maxErrors {
+		return list
 	}
-	l.errs = append(l.errs, &SuiteError{File: l.file, Line: max(1, pos.Line), Col: max(1, pos.Col), Msg: fmt.Sprintf(format, args...)})
+	return append(list, &SuiteError{File: l.files[pos.File], Line: max(1, pos.Line), Col: max(1, pos.Col), Msg: fmt.Sprintf(format, args...), file: pos.File})
 }
 
 func (l *loader) notBuilt(pos value.Pos, what string) {
@@ -64,6 +80,11 @@ type member struct {
 
 // object checks that v is an object with no key but those of members.
 func (l *loader) object(v *value.Value, path string, members ...member) {
+	l.members(v, path, false, members)
+}
+
+// members is object; of an open one, unknown keys are noted as warnings.
+func (l *loader) members(v *value.Value, path string, open bool, members []member) {
 	if v.Kind != value.Object {
 		if path == "" {
 			path = "the suite"
@@ -77,16 +98,16 @@ func (l *loader) object(v *value.Value, path string, members ...member) {
 	}
 	for i := range v.Obj {
 		m := &v.Obj[i]
-		known := false
-		for j := range members {
-			if members[j].name == m.Key {
-				known = true
-				members[j].read(&m.Value, join(path, m.Key))
-			}
+		j := slices.Index(names, m.Key)
+		if j >= 0 {
+			members[j].read(&m.Value, join(path, m.Key))
+			continue
 		}
-		if !known {
-			l.fail(m.Pos, "%s: unknown key: expected one of %s%s", join(path, m.Key), strings.Join(names, ", "), didYouMean(m.Key, names))
+		note := l.fail
+		if open {
+			note = l.warn
 		}
+		note(m.Pos, "%s: unknown key: expected one of %s%s", join(path, m.Key), strings.Join(names, ", "), didYouMean(m.Key, names))
 	}
 	for _, m := range members {
 		if _, ok := v.Get(m.name); m.required && !ok {
@@ -124,7 +145,7 @@ func (l *loader) list(v *value.Value, path string, limit int, each func(v *value
 
 func (l *loader) text(into *string, limit int) func(v *value.Value, path string) {
 	return func(v *value.Value, path string) {
-		if n := utf8.RuneCountInString(v.Str); v.Kind != value.String || n == 0 || n > limit {
+		if v.Kind != value.String || v.Str == "" || value.UTF16Len(v.Str) > limit {
 			l.want(v, path, fmt.Sprintf("a string of 1 to %d characters", limit))
 			return
 		}
@@ -134,9 +155,12 @@ func (l *loader) text(into *string, limit int) func(v *value.Value, path string)
 	}
 }
 
-func (l *loader) flag(v *value.Value, path string) {
-	if v.Kind != value.Bool {
-		l.want(v, path, "true or false")
+func (l *loader) flag(into *bool) func(v *value.Value, path string) {
+	return func(v *value.Value, path string) {
+		if v.Kind != value.Bool {
+			l.want(v, path, "true or false")
+		}
+		*into = v.Bool
 	}
 }
 
@@ -173,23 +197,42 @@ func (l *loader) whole(into *int64, low, high int64) func(v *value.Value, path s
 // fraction reads an exact share: 0.8 is 8/10 and no double.
 func (l *loader) fraction(into **big.Rat) func(v *value.Value, path string) {
 	return func(v *value.Value, path string) {
-		ok := v.Kind == value.Number
 		var r *big.Rat
-		if ok {
-			exp, digits := value.Exponent(v.Str)
-			if ok = exp > -30 && exp < 30 && digits < 30; ok {
-				r, ok = new(big.Rat).SetString(v.Str)
-				ok = ok && r.Sign() >= 0 && r.Cmp(big.NewRat(1, 1)) <= 0
-			}
+		if v.Kind == value.Number {
+			r = exactShare(v.Str)
 		}
-		if !ok {
-			l.want(v, path, "a fraction from 0 to 1 (0.8 is 80 percent)")
+		if r == nil {
+			hint := ""
+			if v.Kind == value.Number || v.Kind == value.String {
+				hint = percentHint(v.Str)
+			}
+			l.fail(v.Pos, "%s: expected a fraction from 0 to 1, got %s%s", path, show(v), hint)
 			return
 		}
-		if into != nil {
-			*into = r
-		}
+		*into = r
 	}
+}
+
+// exactShare is the JSON number text as a fraction; nil when it is none from 0 to 1.
+func exactShare(text string) *big.Rat {
+	exp, digits := value.Exponent(text)
+	if exp < -30 || exp > 30 || digits > 30 {
+		return nil
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || r.Sign() < 0 || r.Cmp(big.NewRat(1, 1)) > 0 {
+		return nil
+	}
+	return r
+}
+
+// percentHint names the fraction that somebody meant who wrote a percentage.
+func percentHint(text string) string {
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "%"))
+	if !coreFloat().MatchString(text) || exactShare(text+"e-2") == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s percent is %s", text, value.ExactNumber(text+"e-2"))
 }
 
 var idPattern = lazy.Regexp(`^[A-Za-z0-9_-]{1,128}$`)
@@ -208,28 +251,28 @@ func (l *loader) id(into *string) func(v *value.Value, path string) {
 
 func (l *loader) suite(doc *value.Value) *Suite {
 	s := &Suite{PassThreshold: big.NewRat(1, 1), Validity: defaultValidity()}
-	if doc.Kind == value.Object {
-		if v, ok := doc.Get("schemaVersion"); ok && v.Kind == value.String && v.Str != SuiteSchema {
-			// The rest has another shape: one message, not fifty.
-			switch {
-			case v.Str == "1" || v.Str == "2":
-				l.notBuilt(v.Pos, "schemaVersion: MCPJam suite files (version "+v.Str+")")
-			case strings.HasPrefix(v.Str, "sixlink/"):
-				l.fail(v.Pos, "schemaVersion: %s is not known to this sixlink, which reads %s: upgrade it", predicate.Quoted(v.Str), SuiteSchema)
-			default:
-				l.fail(v.Pos, "schemaVersion: expected %q, got %s", SuiteSchema, show(v))
-			}
-			return s
+	if v, ok := doc.Get("schemaVersion"); ok && (v.Kind != value.String || v.Str != SuiteSchema) {
+		// The rest has another shape: one message, not fifty.
+		version := v.Str // the text of a number too
+		switch {
+		case v.Kind == value.String && (version == "1" || version == "2"):
+			return l.mcpjam(doc, version)
+		case v.Kind == value.Number && (version == "1" || version == "2"):
+			l.fail(v.Pos, "schemaVersion: expected a string: put %s in quotes", version)
+		case v.Kind == value.String && (strings.HasPrefix(version, "sixlink/") || newerVersion().MatchString(version)):
+			l.fail(v.Pos, "schemaVersion: %s is not known to this sixlink, which reads %s, and of MCPJam 1 and 2: upgrade it", predicate.Quoted(version), SuiteSchema)
+		default:
+			l.fail(v.Pos, "schemaVersion: expected %q, got %s", SuiteSchema, show(v))
 		}
+		return s
 	}
+	var cases *value.Value
 	reserved := func(v *value.Value, path string) { l.notBuilt(v.Pos, path) }
 	l.object(doc, "",
 		member{"schemaVersion", true, func(v *value.Value, path string) { l.oneOf(v, path, SuiteSchema) }},
-		member{"extends", false, func(v *value.Value, path string) {
-			l.text(nil, 4096)(v, path)
-			l.notBuilt(v.Pos, path)
-		}},
-		member{"suite", true, func(v *value.Value, path string) {
+		// It was resolved, where it could be.
+		member{"extends", false, func(*value.Value, string) {}},
+		member{"suite", !l.part, func(v *value.Value, path string) {
 			l.object(v, path,
 				member{"id", true, l.id(&s.ID)},
 				member{"name", false, l.text(&s.Name, maxTitle)},
@@ -238,20 +281,23 @@ func (l *loader) suite(doc *value.Value) *Suite {
 		}},
 		member{"servers", false, l.servers(&s.Servers)},
 		member{"evidence", false, func(v *value.Value, path string) {
-			if l.oneOf(v, path, "wire", "model") && v.Str == "model" {
-				l.notBuilt(v.Pos, path+": model")
-			}
+			s.ModelEvidence = l.oneOf(v, path, "wire", "model") && v.Str == "model"
 		}},
-		member{"usage", false, l.usage},
+		member{"usage", false, func(v *value.Value, path string) { s.Usage = l.usage(v, path) }},
 		member{"defaults", false, func(v *value.Value, path string) { l.defaults(v, path, s) }},
-		member{"cases", false, l.cases},
+		member{"cases", false, func(v *value.Value, _ string) { cases = v }},
 		member{"judge", false, reserved},
 		member{"hosts", false, reserved},
 		member{"models", false, reserved},
 		member{"execution", false, reserved},
 	)
+	if cases != nil {
+		l.cases(cases, "cases", s) // after the defaults, which they stand on
+	}
 	return s
 }
+
+var newerVersion = lazy.Regexp(`^[0-9]{1,4}$`)
 
 func (l *loader) servers(into *[]string) func(v *value.Value, path string) {
 	return func(v *value.Value, path string) {
@@ -259,211 +305,91 @@ func (l *loader) servers(into *[]string) func(v *value.Value, path string) {
 			l.fail(v.Pos, "%s: expected at least one name; leave the key out to grade all servers", path)
 		}
 		l.list(v, path, 100, func(v *value.Value, path string) {
+			if l.strayInherit(v, path) {
+				return
+			}
 			var name string
-			l.text(&name, maxTitle)(v, path)
-			if into != nil && name != "" {
+			if l.text(&name, maxTitle)(v, path); name != "" {
 				*into = append(*into, name)
 			}
 		})
 	}
 }
 
-func (l *loader) usage(v *value.Value, path string) {
+// strayInherit refuses an "inherit" that no parent's list took the place of.
+func (l *loader) strayInherit(v *value.Value, path string) bool {
+	if v.Kind != value.String || v.Str != inherit {
+		return false
+	}
+	l.fail(v.Pos, "%s: %q stands for the list of the suite that this one extends, in servers, defaults.assertions and cases; a case adds to the defaults with {mode: extend, list}", path, inherit)
+	return true
+}
+
+func (l *loader) usage(v *value.Value, path string) UsageRule {
+	var u UsageRule
 	l.object(v, path,
-		member{"source", false, l.text(nil, maxTitle)},
-		member{"cache", false, func(v *value.Value, path string) { l.oneOf(v, path, "include", "exclude") }},
-		member{"subagents", false, func(v *value.Value, path string) { l.oneOf(v, path, "include", "exclude") }},
+		member{"source", false, l.text(&u.Source, maxTitle)},
+		member{"cache", false, func(v *value.Value, path string) {
+			u.ExcludeCache = l.oneOf(v, path, "include", "exclude") && v.Str == "exclude"
+		}},
+		member{"subagents", false, func(v *value.Value, path string) {
+			u.WithSubagents = l.oneOf(v, path, "include", "exclude") && v.Str == "include"
+		}},
 	)
-	l.notBuilt(v.Pos, path)
+	return u
 }
 
 func (l *loader) defaults(v *value.Value, path string, s *Suite) {
 	l.object(v, path,
 		member{"assertions", false, func(v *value.Value, path string) { s.Assertions = l.assertions(v, path) }},
-		member{"matchOptions", false, l.matchOptions},
+		member{"matchOptions", false, l.matchOptions(&s.Match)},
 		member{"passThreshold", false, l.fraction(&s.PassThreshold)},
-		member{"validity", false, func(v *value.Value, path string) {
-			l.object(v, path,
-				member{"minEligibleTrials", false, l.whole(&s.Validity.MinEligibleTrials, 1, 1e9)},
-				member{"minCompletionRate", false, l.fraction(&s.Validity.MinCompletionRate)},
-				member{"maxEvaluatorErrorRate", false, l.fraction(&s.Validity.MaxEvaluatorErrorRate)},
-			)
-		}},
+		member{"validity", false, func(v *value.Value, path string) { l.validity(v, path, &s.Validity) }},
 	)
 }
 
-func (l *loader) matchOptions(v *value.Value, path string) {
+func (l *loader) validity(v *value.Value, path string, into *Validity) {
 	l.object(v, path,
-		member{"argumentMatching", false, func(v *value.Value, path string) { l.oneOf(v, path, "partial", "exact", "ignore") }},
-		member{"toolCallOrder", false, func(v *value.Value, path string) { l.oneOf(v, path, "ignore", "strict", "superset") }},
-		member{"maxExtraToolCalls", false, func(v *value.Value, path string) {
-			if v.Kind != value.Null {
-				l.whole(nil, 0, 1e9)(v, path)
-			}
-		}},
+		member{"minEligibleTrials", false, l.whole(&into.MinEligibleTrials, 1, 1e9)},
+		member{"minCompletionRate", false, l.fraction(&into.MinCompletionRate)},
+		member{"maxEvaluatorErrorRate", false, l.fraction(&into.MaxEvaluatorErrorRate)},
 	)
-	l.notBuilt(v.Pos, path)
 }
 
-// assertions reads a list of checks.
-func (l *loader) assertions(v *value.Value, path string) []*predicate.Check {
-	var out []*predicate.Check
-	l.list(v, path, maxChecks, func(v *value.Value, path string) {
-		if v.Kind == value.String && v.Str == "inherit" {
-			l.notBuilt(v.Pos, path+`: "inherit" (extends)`)
+// The words of matchOptions (grading.md 2.2).
+var (
+	argumentModes = []string{string(match.Partial), string(match.Exact), string(match.IgnoreArgs)}
+	orders        = []string{string(match.AnyOrder), string(match.Strict), string(match.Superset)}
+)
+
+const maxExtraLimit = 1_000_000_000
+
+func (l *loader) matchOptions(into *match.Options) func(v *value.Value, path string) {
+	return func(v *value.Value, path string) {
+		if m, ok := v.Get("allowExtraToolCalls"); ok {
+			l.fail(m.Pos, "%s.allowExtraToolCalls: an older word: write maxExtraToolCalls: null for true, 0 for false", path)
 			return
 		}
-		if c := l.check(v, path); c != nil {
-			out = append(out, c)
-		}
-	})
-	return out
-}
-
-// check reads one predicate. In sixlink files predicates are closed objects
-// (grading.md 0.2.12).
-func (l *loader) check(v *value.Value, path string) *predicate.Check {
-	if v.Kind != value.Object {
-		l.want(v, path, "a check, an object with a type")
-		return nil
-	}
-	kind, ok := v.Get("type")
-	if !ok {
-		hint := ""
-		if _, ok := v.Get("kind"); ok {
-			hint = ` (a check has "type"; "kind" is that of live widget assertions, which no recording can decide)`
-		}
-		l.fail(v.Pos, "%s.type: missing: expected a check kind%s", path, hint)
-		return nil
-	}
-	if kind.Kind != value.String {
-		l.want(kind, path+".type", "the name of a check kind")
-		return nil
-	}
-	info, k, known := predicate.Lookup(kind.Str)
-	switch {
-	case !known:
-		l.fail(kind.Pos, "%s.type: unknown check kind %s%s", path, predicate.Quoted(kind.Str), didYouMean(kind.Str, predicate.Names()))
-		return nil
-	case k == nil:
-		l.notBuilt(kind.Pos, path+".type: check kind "+kind.Str)
-		return nil
-	}
-	c := &predicate.Check{Kind: k, Info: info, Role: predicate.Gating}
-	before := len(l.errs)
-	members := []member{
-		{"type", true, func(*value.Value, string) {}},
-		{"role", false, func(v *value.Value, path string) {
-			if l.oneOf(v, path, "required", "gating", "advisory") && v.Str == "advisory" {
-				c.Role = predicate.Advisory
-			}
-		}},
-		{"severity", false, func(v *value.Value, path string) { c.Warn = l.oneOf(v, path, "warn") }},
-	}
-	for i := range k.Fields {
-		f := &k.Fields[i]
-		members = append(members, member{f.Name, f.Required, func(v *value.Value, path string) {
-			if !f.Accepts(v) {
-				l.want(v, path, f.Expected())
-				return
-			}
-			c.Fields = append(c.Fields, value.M(f.Name, *v))
-		}})
-	}
-	l.object(v, path, members...)
-	if sev, ok := v.Get("severity"); ok && c.Role != predicate.Advisory {
-		l.fail(sev.Pos, "%s.severity: expected only with role: advisory", path)
-	}
-	if info.Observation && c.Role != predicate.Advisory {
-		l.fail(kind.Pos, "%s: %s is an observation: expected role: advisory", path, info.Name)
-	}
-	if len(l.errs) > before {
-		return nil
-	}
-	return c
-}
-
-// cases reads the cases' shape. Grading them is another version's work.
-func (l *loader) cases(v *value.Value, path string) {
-	l.notBuilt(v.Pos, path)
-	if v.Kind == value.Array && len(v.Arr) == 0 {
-		l.fail(v.Pos, "%s: expected 1 to %d cases; leave the key out to grade sessions against the defaults", path, maxCases)
-	}
-	ids := map[string]bool{}
-	l.list(v, path, maxCases, func(v *value.Value, path string) {
-		var id string
 		l.object(v, path,
-			member{"id", true, l.id(&id)},
-			member{"title", false, l.text(nil, maxTitle)},
-			member{"match", false, l.match},
-			member{"servers", false, l.servers(nil)},
-			member{"turns", false, func(v *value.Value, path string) { l.list(v, path, maxTurns, l.turn) }},
-			member{"assertions", false, l.caseAssertions},
-			member{"matchOptions", false, l.matchOptions},
-			member{"isNegativeTest", false, l.flag},
-			member{"expectedOutput", false, l.text(nil, maxPrompt)},
-			member{"passThreshold", false, l.fraction(nil)},
-			member{"repetitions", false, l.whole(nil, 1, 100)},
-			member{"disabled", false, l.flag},
+			member{"argumentMatching", false, func(v *value.Value, path string) {
+				if l.oneOf(v, path, argumentModes...) {
+					into.Arguments = match.ArgumentMode(v.Str)
+				}
+			}},
+			member{"toolCallOrder", false, func(v *value.Value, path string) {
+				if l.oneOf(v, path, orders...) {
+					into.Order = match.Order(v.Str)
+				}
+			}},
+			member{"maxExtraToolCalls", false, func(v *value.Value, path string) {
+				into.MaxExtraSet = true
+				if v.Kind != value.Null {
+					into.MaxExtra = new(int64)
+					l.whole(into.MaxExtra, 0, maxExtraLimit)(v, path)
+				}
+			}},
 		)
-		if id != "" && ids[id] {
-			l.fail(v.Pos, "%s.id: %q is the id of an earlier case", path, id)
-		}
-		ids[id] = true
-	})
-}
-
-func (l *loader) match(v *value.Value, path string) {
-	l.object(v, path,
-		member{"prompt", false, l.text(nil, maxPrompt)},
-		member{"labels", false, func(v *value.Value, path string) {
-			if v.Kind != value.Object {
-				l.want(v, path, "an object of label values")
-				return
-			}
-			for i := range v.Obj {
-				l.text(nil, maxPrompt)(&v.Obj[i].Value, join(path, v.Obj[i].Key))
-			}
-		}},
-	)
-	if v.Kind == value.Object && len(v.Obj) == 0 {
-		l.fail(v.Pos, "%s: expected prompt or labels", path)
 	}
-}
-
-func (l *loader) turn(v *value.Value, path string) {
-	l.object(v, path,
-		member{"prompt", false, l.text(nil, maxPrompt)},
-		member{"expectedToolCalls", false, func(v *value.Value, path string) {
-			l.list(v, path, maxTurns, func(v *value.Value, path string) {
-				l.object(v, path,
-					member{"toolName", true, l.text(nil, maxPrompt)},
-					member{"arguments", false, func(v *value.Value, path string) {
-						if v.Kind != value.Object {
-							l.want(v, path, "an object")
-						}
-					}},
-				)
-			})
-		}},
-		member{"assertions", false, func(v *value.Value, path string) { l.assertions(v, path) }},
-	)
-}
-
-// caseAssertions reads a list (replace) or {mode, list}.
-func (l *loader) caseAssertions(v *value.Value, path string) {
-	if v.Kind == value.Array {
-		l.assertions(v, path)
-		return
-	}
-	if v.Kind != value.Object {
-		l.want(v, path, "a list of checks, or {mode, list}")
-		return
-	}
-	l.object(v, path,
-		member{"mode", true, func(v *value.Value, path string) { l.oneOf(v, path, "inherit", "replace", "extend") }},
-		member{"list", false, func(v *value.Value, path string) { l.assertions(v, path) }},
-	)
 }
 
 // didYouMean names the nearest known word, when one is near.

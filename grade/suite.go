@@ -2,6 +2,7 @@ package grade
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -20,7 +21,7 @@ import (
 type Suite struct {
 	ID, Name string
 	// Hash is the lower-case hex SHA-256 of the suite's resolved canonical JSON:
-	// aliases expanded, nothing defaulted in.
+	// aliases and extends expanded, nothing defaulted in, no run override.
 	Hash string
 	// Servers are the servers whose calls are graded; empty: all.
 	Servers []string
@@ -31,11 +32,18 @@ type Suite struct {
 	Assertions []*predicate.Check
 	// Match are the matcher's options of the defaults.
 	Match match.Options
+	// Overridden names what a run override set in them.
+	Overridden []string
 	// Cases are the cases, in authored order; nil when the file has none.
 	Cases []*CaseSpec
+	// Only are the cases that a run override left in; nil: all. The others stay in
+	// Cases, marked, so that their sessions are not taken for somebody else's.
+	Only []string
 	// PassThreshold is the share of a case's eligible trials that must pass.
 	PassThreshold *big.Rat
 	Validity      Validity
+	// ToolPolicy is that of a MCPJam file; nil when it has none.
+	ToolPolicy *ToolPolicy
 	// Warnings say what is allowed but of no use, above all a suite that cannot fail.
 	Warnings []string
 }
@@ -47,6 +55,13 @@ type UsageRule struct {
 	// ExcludeCache leaves cache reads and writes out of the input tokens;
 	// WithSubagents adds those of subagents.
 	ExcludeCache, WithSubagents bool
+}
+
+// ToolPolicy says which tools the agent of a MCPJam file may call (grading.md 6.1).
+// A recording was made under whatever policy its host had.
+type ToolPolicy struct {
+	ReadOnly    bool
+	Allow, Deny []string
 }
 
 // CaseSpec is a case as the suite has it, layers resolved.
@@ -63,6 +78,9 @@ type CaseSpec struct {
 	// Inherited counts those at their front that come from the defaults.
 	Assertions []*predicate.Check
 	Inherited  int
+	// Expected are the gating toolCalledWith checks among Assertions, as
+	// expectations over all calls of the case, free of order (grading.md 0.2.13).
+	Expected []match.Expectation
 	// Match are the resolved options; Overridden names those that a run override set.
 	Match      match.Options
 	Overridden []string
@@ -74,9 +92,13 @@ type CaseSpec struct {
 	// Repetitions are the trials that the file wants; 0: it does not say.
 	Repetitions int64
 	Disabled    bool
+	// LeftOut says that a run override chose other cases.
+	LeftOut bool
 	// NotMeasurable are steps that no recording can decide, in words, for the report.
 	NotMeasurable []string
-	Pos           value.Pos
+	// File and Pos are where the case begins.
+	File string
+	Pos  value.Pos
 }
 
 // TurnSpec is a turn of a case.
@@ -87,8 +109,10 @@ type TurnSpec struct {
 	Expected []match.Expectation
 	// Assertions are the turn's other checks, in authored order.
 	Assertions []*predicate.Check
-	// Pinned turns make their calls themselves (toolCall steps of MCPJam files).
-	Pinned bool
+	// Pinned turns make their call themselves (toolCall steps of MCPJam files); it is
+	// exempt from what is expected (grading.md 2.5). PinnedCall is that call.
+	Pinned     bool
+	PinnedCall *match.Expectation
 }
 
 // Validity says when a run measured enough to be believed (grading.md 5.3).
@@ -131,13 +155,16 @@ type SuiteError struct {
 	File      string
 	Line, Col int
 	Msg       string
+
+	file int // the file's place in the chain of extends
 }
 
 func (e *SuiteError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", visible.String(e.File), e.Line, e.Col, visible.String(e.Msg))
 }
 
-// SuiteErrors are all faults of a suite file, in the order of the document.
+// SuiteErrors are all faults of a suite file, in the order of the document; those
+// of a file that it extends come after its own.
 type SuiteErrors []*SuiteError
 
 // Error joins the faults, one a line.
@@ -149,47 +176,116 @@ func (e SuiteErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// sorted is e in the order of the document.
+func (e SuiteErrors) sorted() SuiteErrors {
+	slices.SortStableFunc(e, func(a, b *SuiteError) int {
+		return cmp.Or(a.file-b.file, a.Line-b.Line, a.Col-b.Col)
+	})
+	return e
+}
+
 // LoadSuite reads a suite: strict JSON when it starts with "{", else YAML 1.2.
-// name is the file's name as errors show it. The error is a [SuiteErrors].
-func LoadSuite(name string, data []byte) (*Suite, error) {
-	l := &loader{file: name}
-	doc, err := parseSuite(data)
-	if err != nil {
-		var p *problem
-		if !errors.As(err, &p) {
-			p = problemf(value.Pos{Line: 1, Col: 1}, "%v", err)
-		}
-		l.fail(p.pos, "%s", p.msg)
-		return nil, l.errs
+// name is the file's name as errors show it. open reads the file that a suite
+// extends, at most one byte more than 1 MiB of it, by its name relative to where
+// name is; it may be nil where no other file is to be read. The error is a
+// [SuiteErrors].
+func LoadSuite(name string, data []byte, open func(name string) ([]byte, error)) (*Suite, error) {
+	l := &loader{openFile: open}
+	doc := l.resolve(name, data, nil)
+	if doc == nil {
+		return nil, l.errs.sorted()
 	}
 	s := l.suite(doc)
-	hash, err := value.Hash(doc)
-	if err != nil {
-		l.fail(doc.Pos, "%v", err)
+	if len(l.errs) == 0 {
+		var err error
+		if s.Hash, err = value.Hash(doc); err != nil {
+			l.fail(infinite(doc).Pos, "%v", err)
+		}
 	}
 	if len(l.errs) > 0 {
-		slices.SortStableFunc(l.errs, func(a, b *SuiteError) int {
-			if a.Line != b.Line {
-				return a.Line - b.Line
-			}
-			return a.Col - b.Col
-		})
-		return nil, l.errs
+		return nil, l.errs.sorted()
 	}
-	s.Hash = hash
+	for _, w := range l.warns.sorted() {
+		s.Warnings = append(s.Warnings, w.Error())
+	}
 	s.warn()
 	return s, nil
 }
 
-// warn says what lets a suite pass whatever happened.
+// infinite finds the first number in v that no double holds.
+func infinite(v *value.Value) *value.Value {
+	for i := range v.Arr {
+		if at := infinite(&v.Arr[i]); at != nil {
+			return at
+		}
+	}
+	for i := range v.Obj {
+		if at := infinite(&v.Obj[i].Value); at != nil {
+			return at
+		}
+	}
+	if v.Kind == value.Number {
+		if _, ok := value.JSNumber(v.Str); !ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// warn says what lets a suite pass whatever happened, and what cannot pass.
 func (s *Suite) warn() {
-	if len(s.Assertions) == 0 {
-		s.Warnings = append(s.Warnings, "the suite has no checks: it cannot fail, and no trial can pass")
+	const cannot = ": the suite cannot fail, and no trial can pass"
+	if s.Cases == nil {
+		switch {
+		case anyGates(s.Assertions) || s.Match.MaxExtra != nil:
+		case len(s.Assertions) == 0:
+			s.Warnings = append(s.Warnings, "the suite has no checks"+cannot)
+		default:
+			s.Warnings = append(s.Warnings, "every check is advisory"+cannot)
+		}
 		return
 	}
-	if !slices.ContainsFunc(s.Assertions, func(c *predicate.Check) bool { return c.Role == predicate.Gating }) {
-		s.Warnings = append(s.Warnings, "every check is advisory: the suite cannot fail, and no trial can pass")
+	enabled, idle := 0, []string{}
+	for _, c := range s.Cases {
+		if c.Disabled {
+			continue
+		}
+		enabled++
+		if !c.gates() {
+			idle = append(idle, predicate.Quoted(c.ID))
+		}
 	}
+	switch {
+	case enabled == 0 && len(s.Cases) > 0:
+		s.Warnings = append(s.Warnings, "every case is disabled: nothing can be graded")
+	case len(idle) == enabled && !anyGates(s.Assertions):
+		s.Warnings = append(s.Warnings, "nothing gates, in no case"+cannot)
+	case len(idle) > 0:
+		s.Warnings = append(s.Warnings, "nothing gates, so that no trial can pass, in "+several(idle, "case", "cases"))
+	}
+}
+
+// several names at most five of names.
+func several(names []string, one, many string) string {
+	if len(names) == 1 {
+		return one + " " + names[0]
+	}
+	text := many + " " + strings.Join(names[:min(len(names), 5)], ", ")
+	if n := len(names) - 5; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+func anyGates(checks []*predicate.Check) bool {
+	return slices.ContainsFunc(checks, func(c *predicate.Check) bool { return c.Role == predicate.Gating })
+}
+
+// gates tells whether a trial of the case can fail by anything but a broken link
+// (grading.md 0.2.8).
+func (c *CaseSpec) gates() bool {
+	return c.Negative || c.Match.MaxExtra != nil || anyGates(c.Assertions) ||
+		slices.ContainsFunc(c.Turns, func(t TurnSpec) bool { return len(t.Expected) > 0 || anyGates(t.Assertions) })
 }
 
 func parseSuite(data []byte) (*value.Value, error) {

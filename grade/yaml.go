@@ -19,14 +19,14 @@ import (
 const (
 	maxSuiteBytes = 1 << 20
 	maxSuiteDepth = 64      // of the value
-	maxSuiteNodes = 100_000 // of the value, aliases expanded
+	maxSuiteNodes = 250_000 // of the value, aliases expanded: 500 cases of 50 checks have 130,000
 	// maxLineOpens bounds, per line, the tokens that open a level without
 	// indentation ("- - - -", "? ? ?", anchors); the parser recurses on them.
 	maxLineOpens = 64
 	// maxTokens bounds what is parsed at all, and maxKeys the keys of one block
 	// mapping: the parser recurses from key to key and takes their square (16,000
 	// keys of 4 bytes took 2.3 s, 500 take 2 ms).
-	maxTokens = 4 * maxSuiteNodes
+	maxTokens = 400_000
 	maxKeys   = 500
 )
 
@@ -37,6 +37,15 @@ type problem struct {
 }
 
 func (p *problem) Error() string { return p.msg }
+
+// asProblem is err with its place, the beginning of the text where it has none.
+func asProblem(err error) *problem {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return problemf(value.Pos{Line: 1, Col: 1}, "%v", err)
+}
 
 func problemf(pos value.Pos, format string, args ...any) *problem {
 	return &problem{pos, fmt.Sprintf(format, args...)}

@@ -18,6 +18,7 @@ func gradeVerb() *verb {
 	var suite, format, out string
 	var strict, whole bool
 	var limit int64
+	var overrides grade.Overrides
 	v := &verb{
 		name:    "grade",
 		args:    "RECORDING...",
@@ -34,6 +35,7 @@ func gradeVerb() *verb {
 			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
+			overrideFlags(fs, &overrides)
 			maxDecompressed(fs, &limit)
 		},
 	}
@@ -46,6 +48,12 @@ func gradeVerb() *verb {
 		}
 		checks, err := loadSuite(suite)
 		if err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		if checks, err = checks.Override(overrides); err != nil {
+			return usageError(s, v.name, fmt.Errorf("--only: %w", err))
+		}
+		if err := notBuiltYet(checks); err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
 		for _, w := range checks.Warnings {
@@ -75,23 +83,6 @@ func gradeVerb() *verb {
 		return verdict.ExitCode()
 	}
 	return v
-}
-
-func loadSuite(path string) (*grade.Suite, error) {
-	if path == "" {
-		return grade.BuiltIn(), nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	// One byte over the loader's limit is enough for it to say so.
-	data, err := io.ReadAll(io.LimitReader(f, (1<<20)+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return grade.LoadSuite(path, data)
 }
 
 // deliver writes a result to stdout or to a new file's place, whole or not at all.

@@ -24,8 +24,9 @@ var kindNames = [...]string{"null", "a boolean", "a number", "a string", "a list
 func (k Kind) String() string { return kindNames[k] }
 
 // Pos is a place in a text: line and column from 1, the column in characters.
-// The zero Pos is unknown.
-type Pos struct{ Line, Col int }
+// The zero Pos is unknown. File tells the texts apart that a value was made of;
+// whoever read them knows what it counts.
+type Pos struct{ Line, Col, File int }
 
 // Value is one JSON value.
 type Value struct {
