@@ -39,8 +39,6 @@ type Options struct {
 	// Case makes every session a trial of that case, also one without a call; empty:
 	// the suite says (grading.md 0.2.17).
 	Case string
-	// Only names the cases that are graded; empty: all.
-	Only []string
 }
 
 // Grade grades recordings against a suite. The order of recs does not matter. An
@@ -86,10 +84,8 @@ func NewGrader(suite *Suite, o Options) (*Grader, error) {
 	for i, c := range suite.Cases {
 		ids[i] = c.ID
 	}
-	for _, id := range append(slices.Clone(o.Only), o.Case) {
-		if id != "" && suite.caseByID(id) == nil {
-			return nil, fmt.Errorf("the suite has no case %s%s", predicate.Quoted(id), didYouMean(id, ids))
-		}
+	if o.Case != "" && suite.caseByID(o.Case) == nil {
+		return nil, fmt.Errorf("the suite has no case %s%s", predicate.Quoted(o.Case), didYouMean(o.Case, ids))
 	}
 	return &Grader{suite: suite, o: o}, nil
 }
@@ -223,7 +219,7 @@ func (w *work) claim(s *session.Session, talk *predicate.Conversation) (c *CaseS
 	switch {
 	case c != nil && c.Disabled:
 		w.skip(s.ID, WhyDisabled, "case "+c.ID+" is disabled")
-	case len(w.o.Only) > 0 && (c == nil || !slices.Contains(w.o.Only, c.ID)):
+	case c == nil && len(w.suite.Only) > 0 || c != nil && c.LeftOut:
 		detail := "of no case"
 		if c != nil {
 			detail = "of case " + c.ID

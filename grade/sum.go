@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sixlink/sixlink/grade/chain"
-	"github.com/sixlink/sixlink/grade/predicate"
 )
 
 // Reasons of cases and runs (grading.md 5.3).
@@ -45,22 +44,17 @@ func (g *Grader) sum() *Verdict {
 		unfit, unclear = unfit || d.unfit, unclear || d.unclear
 	}
 	for _, c := range g.suite.Cases {
-		if c.Disabled || len(g.o.Only) > 0 && !slices.Contains(g.o.Only, c.ID) || g.o.Case != "" && g.o.Case != c.ID {
+		if c.Disabled || c.LeftOut || g.o.Case != "" && g.o.Case != c.ID {
 			continue
 		}
 		v.Cases = append(v.Cases, sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Trials: of[c]}, c.PassThreshold))
 	}
 	if rest := of[nil]; len(rest) > 0 {
-		counted := len(g.suite.Cases) == 0 || gates(g.suite.Assertions)
+		counted := len(g.suite.Cases) == 0 || anyGates(g.suite.Assertions)
 		v.Cases = append(v.Cases, sumCase(Case{ID: Unassigned, Counted: counted, Trials: rest}, g.suite.PassThreshold))
 	}
 	g.run(v, unfit, unclear)
 	return v
-}
-
-// gates tells whether any check gates.
-func gates(checks []*predicate.Check) bool {
-	return slices.ContainsFunc(checks, func(c *predicate.Check) bool { return c.Role == predicate.Gating })
 }
 
 // sumCase gives a case its verdict.
