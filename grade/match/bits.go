@@ -58,8 +58,6 @@ func firstCommon(a, b set) int {
 	return -1
 }
 
-func common(a, b set) bool { return firstCommon(a, b) >= 0 }
-
 // first is the lowest bit that is set.
 func first(word uint64) int { return bits.TrailingZeros64(word) }
 
