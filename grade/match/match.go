@@ -61,15 +61,17 @@ type Expectation struct {
 	Args *value.Value
 	// Mode is the expectation's own argument mode; empty: that of the options.
 	Mode ArgumentMode
-	// MinCount is how many such calls there must be; 0 means 1.
+	// MinCount is how many such calls there must be; 0 means 1, and a negative one
+	// can never be met (grading.md 2.6).
 	MinCount int64
 	// Assert is the position of the gating toolCalledWith that it was made of, in
 	// its turn's or case's list; -1 for an entry of expectedToolCalls.
 	Assert int
 }
 
-// Call is a call that was made. Arguments are read at most once a matching; a nil
-// function is a call without arguments, which compares as {}.
+// Call is a call that was made. A nil Arguments is a call without arguments, which
+// compares as {}. The function is called only where an expectation needs it, and
+// once a matching: see [Case].
 type Call struct {
 	Tool      string
 	Arguments func() (*value.Value, error)
@@ -78,4 +80,7 @@ type Call struct {
 	Seq      int64
 	Index    int
 	HostOnly bool
+	// Turn is the turn that the call belongs to, from 0; -1 when unknown. A case of
+	// at most one turn does not read it.
+	Turn int
 }
