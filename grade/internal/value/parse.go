@@ -10,6 +10,9 @@ import (
 type Options struct {
 	// MaxDepth bounds nesting; a scalar is 0 deep.
 	MaxDepth int
+	// MaxValues bounds how many values are built, which take some 100 bytes each
+	// however short their text; 0: no bound.
+	MaxValues int
 	// Unique refuses duplicate keys. Else the last one wins, at the place of the
 	// first, as in JavaScript.
 	Unique bool
@@ -17,15 +20,19 @@ type Options struct {
 	Positions bool
 }
 
-// ErrDepth is wrapped by a [SyntaxError] for nesting beyond Options.MaxDepth.
-var ErrDepth = fmt.Errorf("nested too deep")
+// Wrapped by a [SyntaxError] that is no fault of the text but a limit: nesting
+// beyond Options.MaxDepth, more values than Options.MaxValues.
+var (
+	ErrDepth  = fmt.Errorf("nested too deep")
+	ErrValues = fmt.Errorf("too many values")
+)
 
 // SyntaxError is a text that is no JSON value, or not an acceptable one.
 type SyntaxError struct {
 	Pos    Pos // always known
 	Offset int
 	Msg    string
-	Err    error // ErrDepth, or nil
+	Err    error // ErrDepth, ErrValues, or nil
 }
 
 func (e *SyntaxError) Error() string {
@@ -53,6 +60,7 @@ type parser struct {
 	o    Options
 	// line and lineStart follow the white space skipped so far.
 	line, lineStart int
+	values int // built so far
 	// known is where the column of this line was last counted, so that one long
 	// line costs linear time.
 	knownOff, knownCol int
@@ -110,6 +118,11 @@ func (p *parser) space() {
 func (p *parser) value(depth int) (Value, error) {
 	if p.i >= len(p.data) {
 		return Value{}, p.fail("the text ends where a value was expected")
+	}
+	if p.values++; p.o.MaxValues > 0 && p.values > p.o.MaxValues {
+		err := p.fail("more than %d values", p.o.MaxValues).(*SyntaxError)
+		err.Err = ErrValues
+		return Value{}, err
 	}
 	v := Value{Pos: p.mark()}
 	var err error
