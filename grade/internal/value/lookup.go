@@ -15,7 +15,7 @@ func Lookup(data []byte, key string, o Options) (found *Value, object bool, err 
 			if k != key {
 				return p.pass(1)
 			}
-			p.values = 0
+			p.n = 0
 			v, err := p.value(1)
 			found = &v
 			return err
@@ -62,7 +62,7 @@ func (p *parser) pass(depth int) error {
 			}
 		}
 	}
-	p.values = 0
+	p.n = 0
 	_, err := p.value(depth)
 	return err
 }

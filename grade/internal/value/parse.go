@@ -10,18 +10,18 @@ import (
 type Options struct {
 	// MaxDepth bounds nesting; a scalar is 0 deep.
 	MaxDepth int
-	// MaxValues bounds how many values are built, which take some 100 bytes each
-	// however short their text; 0: no bound.
-	MaxValues int
 	// Unique refuses duplicate keys. Else the last one wins, at the place of the
 	// first, as in JavaScript.
 	Unique bool
 	// Positions fills the Pos of every value and key.
 	Positions bool
+	// MaxValues bounds how many values there are, nested ones counted; 0: no bound.
+	// One takes some 100 bytes however short its text is.
+	MaxValues int
 }
 
-// Wrapped by a [SyntaxError] that is no fault of the text but a limit: nesting
-// beyond Options.MaxDepth, more values than Options.MaxValues.
+// ErrDepth is wrapped by a [SyntaxError] for nesting beyond Options.MaxDepth,
+// ErrValues for more values than Options.MaxValues.
 var (
 	ErrDepth  = fmt.Errorf("nested too deep")
 	ErrValues = fmt.Errorf("too many values")
@@ -58,9 +58,9 @@ type parser struct {
 	data []byte
 	i    int
 	o    Options
+	n    int // values so far
 	// line and lineStart follow the white space skipped so far.
 	line, lineStart int
-	values int // built so far
 	// known is where the column of this line was last counted, so that one long
 	// line costs linear time.
 	knownOff, knownCol int
@@ -119,7 +119,7 @@ func (p *parser) value(depth int) (Value, error) {
 	if p.i >= len(p.data) {
 		return Value{}, p.fail("the text ends where a value was expected")
 	}
-	if p.values++; p.o.MaxValues > 0 && p.values > p.o.MaxValues {
+	if p.n++; p.o.MaxValues > 0 && p.n > p.o.MaxValues {
 		err := p.fail("more than %d values", p.o.MaxValues).(*SyntaxError)
 		err.Err = ErrValues
 		return Value{}, err
