@@ -57,6 +57,9 @@ type CallEvidence struct {
 	// HostOnly calls never reached the wire: denied by the user, refused by the
 	// host's own schema check, answered from a cache (grading.md 0.1).
 	HostOnly bool
+	// ArgumentsRefused says of a host-only call that the host's own schema check
+	// refused its arguments; it counts for argumentsMatchToolSchema.
+	ArgumentsRefused bool
 	// Cancelled calls are complete observations without a result or timing;
 	// CancelledAfterNs is how long they had run, 0 when not on record.
 	Cancelled        bool
@@ -266,6 +269,10 @@ type Outcome struct {
 	ProtocolOnly bool
 	// Calls are the calls (Seq, Index) that a failing call-link row blames.
 	Calls []CallRef
+
+	// restsOnUnseen says that evidence which was not captured could undo a fail (a
+	// call that is missing) or a pass (an upper bound): see PartialRule.Unseen.
+	restsOnUnseen bool
 }
 
 // CallRef names a call.
