@@ -58,6 +58,7 @@ func Grade(suite *Suite, recs []Recording, o Options) (*Verdict, error) {
 // in memory. Add may be called from several goroutines.
 type Grader struct {
 	suite *Suite
+	open  *CaseSpec // of sessions that no case claims
 	o     Options
 	mu    sync.Mutex
 	done  []graded
@@ -87,7 +88,7 @@ func NewGrader(suite *Suite, o Options) (*Grader, error) {
 	if o.Case != "" && suite.caseByID(o.Case) == nil {
 		return nil, fmt.Errorf("the suite has no case %s%s", predicate.Quoted(o.Case), didYouMean(o.Case, ids))
 	}
-	return &Grader{suite: suite, o: o}, nil
+	return &Grader{suite: suite, open: suite.open(), o: o}, nil
 }
 
 // Add grades the sessions of one recording. Nothing of r is kept.
@@ -175,6 +176,7 @@ func (w *work) session(s *session.Session) {
 		return
 	}
 	ev := Evidence(s, r.Sessions, w.cache)
+	ev.NameServer(serverKey(r, s))
 	ev.Conversation = talk
 	bare := chain.Analyze(chain.Input{Session: s, Evidence: ev})
 	broken := bare.Links[0].State == chain.Failed || bare.Links[1].State == chain.Failed
@@ -233,19 +235,16 @@ func (w *work) claim(s *session.Session, talk *predicate.Conversation) (c *CaseS
 
 // grade gives a trial its rows, its links and its verdict.
 func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Evidence) {
-	in := chain.Input{Session: s, Evidence: ev}
-	checks := w.suite.Assertions
-	if c != nil {
-		checks = c.Assertions
-		in.Negative = c.Negative
-		t.Rows, in.Prompts = w.expected(c, ev)
-		in.Expects = c.expectsCall()
-		for i := range c.Turns {
-			t.Rows = append(t.Rows, turnRows(c, i, ev)...)
-		}
+	if c == nil {
+		c = w.open
 	}
-	for _, k := range checks {
-		if c != nil && k.Info.Name == "toolCalledWith" && k.Role == predicate.Gating {
+	in := chain.Input{Session: s, Evidence: ev, Negative: c.Negative, Expects: c.expectsCall()}
+	t.Rows, in.Prompts, in.Unmatched = expected(c, ev)
+	for i := range c.Turns {
+		t.Rows = append(t.Rows, turnRows(c, i, ev)...)
+	}
+	for _, k := range c.Assertions {
+		if k.Info.Name == "toolCalledWith" && k.Role == predicate.Gating {
 			continue // an expectation of the matcher (grading.md 0.2.13)
 		}
 		t.Rows = append(t.Rows, rowOf(k, -1, predicate.Evaluate(k, ev)))
@@ -257,7 +256,7 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 	}
 	t.Chain = chain.Analyze(in)
 	t.unfinished = t.Chain.Links[0].State == chain.Failed
-	w.judge(t, c, ev)
+	w.judge(t, ev)
 }
 
 func rowOf(k *predicate.Check, turn int, o predicate.Outcome) Row {
@@ -266,7 +265,7 @@ func rowOf(k *predicate.Check, turn int, o predicate.Outcome) Row {
 
 // judge gives a trial its verdict (grading.md 0.2.8). A trial in which nothing
 // happened cannot pass: every check of the "never" kind would hold vacuously.
-func (w *work) judge(t *Trial, c *CaseSpec, ev *predicate.Evidence) {
+func (w *work) judge(t *Trial, ev *predicate.Evidence) {
 	gating, failed, erred := 0, 0, 0
 	for _, r := range t.Rows {
 		if r.Role != predicate.Gating {
@@ -286,7 +285,8 @@ func (w *work) judge(t *Trial, c *CaseSpec, ev *predicate.Evidence) {
 		if b := t.Chain.FirstBreak; b != "" {
 			idle = string(b) + " failed and no call was made, so nothing was measured"
 		}
-		if silent(c, ev) {
+		if finished(ev) {
+			// The transcript shows that the host finished without a call.
 			idle = ""
 		}
 	}
@@ -302,20 +302,4 @@ func (w *work) judge(t *Trial, c *CaseSpec, ev *predicate.Evidence) {
 	default:
 		t.Word = Passed
 	}
-}
-
-// silent tells whether a trial without a call was complete all the same: a
-// negative case with a prompt on record and a finished turn (grading.md 0.1), or a
-// conversation that ended.
-func silent(c *CaseSpec, ev *predicate.Evidence) bool {
-	talk := ev.Conversation
-	if c == nil || talk == nil || len(talk.Turns) == 0 {
-		return false
-	}
-	for _, t := range talk.Turns {
-		if !t.Finished {
-			return false
-		}
-	}
-	return true
 }

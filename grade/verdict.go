@@ -2,6 +2,7 @@ package grade
 
 import (
 	"github.com/sixlink/sixlink/grade/chain"
+	"github.com/sixlink/sixlink/grade/match"
 	"github.com/sixlink/sixlink/grade/predicate"
 )
 

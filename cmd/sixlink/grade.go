@@ -16,7 +16,8 @@ import (
 
 func gradeVerb() *verb {
 	var suite, format, out string
-	var strict, whole bool
+	var only string
+	var strict, whole, verbose bool
 	var limit int64
 	var overrides grade.Overrides
 	v := &verb{
@@ -34,6 +35,8 @@ func gradeVerb() *verb {
 			fs.StringVar(&format, "format", "text", "text or json")
 			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
+			fs.BoolVarP(&verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
+			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
 			overrideFlags(fs, &overrides)
 			maxDecompressed(fs, &limit)
@@ -59,7 +62,7 @@ func gradeVerb() *verb {
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
 		}
-		g, err := grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole})
+		g, err := grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, Case: only})
 		if err != nil {
 			return usageError(s, v.name, err)
 		}
@@ -72,7 +75,7 @@ func gradeVerb() *verb {
 		if format == "json" {
 			err = report.JSON(&buf, verdict)
 		} else {
-			err = report.Text(&buf, verdict, report.Options{Color: out == "" && colours(s.out)})
+			err = report.Text(&buf, verdict, report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
 		}
 		if err == nil {
 			err = deliver(s.out, out, buf.Bytes())

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/grade"
-	"github.com/sixlink/sixlink/grade/match"
 )
 
 // overrideFlags are what one run sets over the suite (grading.md 6.4).
@@ -36,22 +35,19 @@ func (f *overrideFlag) Set(text string) error {
 	return f.o.Set(f.name, text)
 }
 
-// notBuiltYet is what a suite may say and this version cannot grade.
+// notBuiltYet is what a suite may say and this version cannot grade: what needs the
+// host's transcript.
 func notBuiltYet(s *grade.Suite) error {
 	what := ""
 	switch {
-	case len(s.Cases) > 0:
-		what = "cases"
 	case s.ModelEvidence:
 		what = "evidence: model"
 	case s.Usage != grade.UsageRule{}:
 		what = "usage"
-	case s.Match != match.Options{}:
-		what = "matchOptions"
 	default:
 		return nil
 	}
-	return fmt.Errorf("the suite %s has %s: not built yet", s.ID, what)
+	return fmt.Errorf("the suite %s has %s: not built yet (it needs the host's transcript)", s.ID, what)
 }
 
 func loadSuite(path string) (*grade.Suite, error) {

@@ -245,7 +245,7 @@ func (j *writer) share(r *big.Rat) {
 	j.raw(r.FloatString(6))
 }
 
-func (j *writer) num(n int64)   { j.out = strconv.AppendInt(j.out, n, 10) }
+func (j *writer) num(n int64) { j.out = strconv.AppendInt(j.out, n, 10) }
 
 // maybe writes null for an empty text.
 func (j *writer) maybe(s string) {

@@ -18,8 +18,8 @@ import (
 func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	p := &printer{w: w, color: o.Color}
 	if len(v.Cases) > 0 {
-		p.line("links: connection discovery selection call response userValue")
-		p.line("       %s passed  %s failed  %s notReached  %s notMeasured  %s notApplicable",
+		p.line("The six links: connection discovery selection call response userValue")
+		p.line("%s passed  %s failed  %s notReached  %s notMeasured  %s notApplicable",
 			marks[chain.Passed], marks[chain.Failed], marks[chain.NotReached], marks[chain.NotMeasured], marks[chain.NotApplicable])
 		p.line("")
 		for i := range v.Cases {
@@ -237,7 +237,7 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
 		if l.State == chain.NotMeasured && !(l.Reason == chain.SetupAborted && i > 0) {
-			p.line("  not measured: %s (%s): %s", l.Link, l.Reason, visible.String(l.Evidence.Text))
+			p.wrapped("  not measured: ", fmt.Sprintf("%s (%s): %s", l.Link, l.Reason, visible.String(l.Evidence.Text)))
 		}
 	}
 	p.line("  %d of %s passed", passed, plural(len(t.Rows), "check"))
@@ -251,7 +251,29 @@ func (p *printer) linkText(l *chain.Link) {
 	if l.Evidence.SameCallAs != "" {
 		text += fmt.Sprintf(" (the same call as record %s above)", l.Evidence.SameCallAs)
 	}
-	p.line("    %s", text)
+	p.wrapped("    ", text)
+}
+
+// className are the classes of the categorized difference in words.
+var className = map[string]string{"missing": "missing", "extra": "extra", "outOfOrder": "out of order", "arguments": "other arguments"}
+
+// wrapped writes a text behind head, broken at blanks so that a line has at most 80
+// characters where a word allows it; the lines after the first stand below the text.
+func (p *printer) wrapped(head, text string) {
+	line, indent := head, strings.Repeat(" ", len(head))
+	empty := true
+	for _, w := range strings.Fields(text) {
+		if !empty && len([]rune(line))+1+len([]rune(w)) > width {
+			p.line("%s", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += w
+		empty = false
+	}
+	p.line("%s", line)
 }
 
 // row is one row: its outcome, and expected beside actual.
@@ -264,20 +286,21 @@ func (p *printer) row(r *grade.Row) {
 	if r.Turn >= 0 {
 		turn = fmt.Sprintf(", turn %d", r.Turn+1)
 	}
-	p.line("  %s %s (%s, %s%s): %s", p.word(string(r.Result)), r.Name, r.Link, role, turn, visible.String(r.Reason))
+	p.line("  %s %s (%s, %s%s)", p.word(string(r.Result)), r.Name, r.Link, role, turn)
+	p.wrapped("       ", visible.String(r.Reason))
 	if r.Expected != "" {
-		p.line("       expected: %s", visible.String(r.Expected))
+		p.wrapped("       expected: ", visible.String(r.Expected))
 	}
 	if r.Actual != "" {
-		p.line("       actual:   %s%s", visible.String(r.Actual), records(r.Records))
+		p.wrapped("       actual:   ", visible.String(r.Actual)+records(r.Records))
 	}
 	for _, d := range differences(r) {
-		p.line("       %s: %s", d.Class, visible.String(d.Tool))
+		p.line("       %s: %s", className[d.Class], visible.String(d.Tool))
 		if d.Expected != "" {
-			p.line("         expected: %s", visible.String(d.Expected))
+			p.wrapped("         expected: ", visible.String(d.Expected))
 		}
 		if d.Actual != "" {
-			p.line("         actual:   %s%s", visible.String(d.Actual), records(d.Records))
+			p.wrapped("         actual:   ", visible.String(d.Actual)+records(d.Records))
 		}
 	}
 }

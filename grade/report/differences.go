@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/grade/match"
+	"github.com/sixlink/sixlink/grade/predicate"
+)
+
+// difference is one line of the categorized difference: expected and actual side by
+// side (grading.md 2.3).
+type difference struct {
+	Class            string // missing, extra, outOfOrder, arguments
+	Turn             int    // from 0; -1: the whole case
+	Tool             string
+	Expected, Actual string
+	Records          []int64
+}
+
+// differences lists what a scorer's row is about: the match row shows what is
+// missing, extra and out of order, the arguments row the mismatches.
+func differences(r *grade.Row) []difference {
+	if r.Diff == nil || r.Result == predicate.Pass {
+		return nil
+	}
+	var out []difference
+	turn := func(t *match.Turn) {
+		lists := []*match.Findings{&t.Missing, &t.OutOfOrder, &t.Extra}
+		if r.Name == match.ArgumentsID {
+			lists = []*match.Findings{&t.Mismatched}
+		}
+		for _, f := range lists {
+			for i := range f.List {
+				out = append(out, differenceOf(&f.List[i]))
+			}
+		}
+	}
+	for i := range r.Diff.Turns {
+		turn(&r.Diff.Turns[i])
+	}
+	if r.Diff.Whole != nil {
+		turn(r.Diff.Whole)
+	}
+	return out
+}
+
+func differenceOf(f *match.Finding) difference {
+	d := difference{Class: string(f.Category), Turn: f.Turn}
+	if f.Expected != nil {
+		d.Tool = f.Expected.Tool
+		if f.Expected.Args != nil {
+			d.Expected = predicate.Shown(f.Expected.Args)
+		}
+		if f.Count > 1 {
+			d.Expected = fmt.Sprintf("%d times %s", f.Count, d.Expected)
+		}
+	}
+	if f.Call != nil {
+		d.Tool = f.Call.Tool
+		if !f.Call.HostOnly {
+			d.Records = []int64{f.Call.Seq}
+		}
+		switch {
+		case len(f.Keys) > 0:
+			for i, k := range f.Keys {
+				if i > 0 {
+					d.Actual += "; "
+				}
+				d.Actual += fmt.Sprintf("%s: %s, expected %s", k.Key, orNone(k.Actual), orNone(k.Expected))
+			}
+		case f.Text != "":
+			d.Actual = f.Text
+		}
+	}
+	return d
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
