@@ -175,6 +175,12 @@ func (m *matcher) scores(r *Result) {
 		match.State = match.and(t.Match)
 		arguments.State = arguments.and(t.Arguments)
 	})
+	several := len(in.Turns) > 1
+	if several && !in.CallsComplete && (in.Negative || in.Options.MaxExtra != nil) {
+		// Every turn of the case may be pinned, and a call that is not on record may have
+		// been made in a turn beyond them.
+		match.State = match.and(erred(PartialCalls))
+	}
 	if in.Negative {
 		// Only a pinned turn can have expectations then, and there is but one scorer.
 		match.State, arguments.State = match.and(arguments.State), State{}
@@ -186,7 +192,6 @@ func (m *matcher) scores(r *Result) {
 	if !authored {
 		return
 	}
-	several := len(in.Turns) > 1
 	each(func(t *Turn) {
 		if match.Outcome == Error && t.Match.Outcome == Error {
 			match.say(where(t.Number, several)+t.Match.Why.sentence(), 1)
@@ -205,6 +210,9 @@ func (m *matcher) scores(r *Result) {
 		}
 		arguments.sayAll(&t.Mismatched, several)
 	})
+	if match.Outcome == Error && len(match.Rationale) == 0 {
+		match.say(match.Why.sentence(), 1)
+	}
 	r.Match = match
 	if arguments.Outcome != "" {
 		r.Arguments = arguments

@@ -2,6 +2,10 @@
 // made: argument modes, the order of calls, and what is missing, extra, out of
 // order, or called with other arguments (grading.md 2).
 //
+// [Case] is the one way in: a case and the calls of a trial, and out come the turns
+// with their rows and findings, and the two scorers. [ArgumentsMatch] and [Differences]
+// serve checks that compare arguments by themselves.
+//
 // It must not know recordings, sessions, checks, links or verdicts. It is pure.
 package match
 
