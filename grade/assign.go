@@ -2,9 +2,6 @@ package grade
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
 )
@@ -91,13 +88,4 @@ func (s *Suite) unknownLabel(labels map[string]string) string {
 		ids[i] = c.ID
 	}
 	return fmt.Sprintf("label case=%s names no case of the suite%s", id, didYouMean(id, ids))
-}
-
-// labelText writes labels for a reason, sorted.
-func labelText(labels map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, k+"="+labels[k])
-	}
-	return strings.Join(out, ", ")
 }

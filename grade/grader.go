@@ -257,6 +257,10 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 	t.Chain = chain.Analyze(in)
 	t.unfinished = t.Chain.Links[0].State == chain.Failed
 	w.judge(t, ev)
+	if what := w.suite.unknownLabel(t.Labels); c == w.open && what != "" {
+		// It counts for no case, which its maker did not mean.
+		t.Why = strings.TrimPrefix(t.Why+"; "+what, "; ")
+	}
 }
 
 func rowOf(k *predicate.Check, turn int, o predicate.Outcome) Row {

@@ -30,8 +30,12 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	for i := range v.Cases {
 		c := &v.Cases[i]
 		for j := range c.Trials {
-			if t := &c.Trials[j]; o.Verbose || t.Word != grade.Passed {
+			switch t := &c.Trials[j]; {
+			case o.Verbose || t.Word != grade.Passed:
 				p.trial(v, c, t, o.Verbose)
+				p.line("")
+			case t.Chain.FirstBreak != "":
+				p.notGated(v, t)
 				p.line("")
 			}
 		}
@@ -241,6 +245,17 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 		}
 	}
 	p.line("  %d of %s passed", passed, plural(len(t.Rows), "check"))
+}
+
+// notGated says that a link of a passed trial failed, which no check gates.
+func (p *printer) notGated(v *grade.Verdict, t *grade.Trial) {
+	for i := range t.Chain.Links {
+		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
+			p.line("%s: %s, and no check gates what failed", p.name(v.Paths[t.Recording], t.Recording, t.Session), p.word(string(t.Word)))
+			p.line("  %s", p.paint("failed", fmt.Sprintf("first break: %s, %s%s", l.Link, l.Reason, records(l.Evidence.Records))))
+			p.linkText(l)
+		}
+	}
 }
 
 func (p *printer) linkText(l *chain.Link) {
