@@ -31,6 +31,9 @@ func Evaluate(c *Check, ev *Evidence) (o Outcome) {
 		case Fail:
 			become = r.Fail
 		}
+		if o.restsOnUnseen && r.Unseen != "" && o.Result != Error {
+			become = r.Unseen
+		}
 		if become == Error && o.Result != Error {
 			o.Reason = fmt.Sprintf("%s evidence is %s%s; seen so far: %s", r.Channel, state, because(ev), o.Reason)
 			o.Result = Error

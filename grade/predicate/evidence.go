@@ -266,6 +266,10 @@ type Outcome struct {
 	ProtocolOnly bool
 	// Calls are the calls (Seq, Index) that a failing call-link row blames.
 	Calls []CallRef
+
+	// restsOnUnseen says that evidence which was not captured could undo a fail (a
+	// call that is missing) or a pass (an upper bound): see PartialRule.Unseen.
+	restsOnUnseen bool
 }
 
 // CallRef names a call.

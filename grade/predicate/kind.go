@@ -29,7 +29,8 @@ type Kind struct {
 	// Notes are bounds and rules over several fields, for the reference page.
 	Notes []string
 	// Faults finds what is wrong with fields that are each acceptable: bounds
-	// between them, patterns that do not compile. It may be nil.
+	// between them, patterns that do not compile. It may be nil. Who makes a check
+	// calls it once, before the check is evaluated: it may keep in c what it compiled.
 	Faults func(c *Check) []Fault
 	// Evaluate judges what is there. It must be pure; what partial evidence does
 	// to its outcome is in partial.go and not its business.
@@ -184,6 +185,8 @@ type Check struct {
 	Warn bool
 	// Fields are the members besides type, role and severity, in authored order.
 	Fields []value.Member
+
+	patterns *patterns // compiled once, by patternFaults
 }
 
 // Text returns a string field.

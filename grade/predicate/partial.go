@@ -28,6 +28,10 @@ type PartialRule struct {
 	Kind       string
 	Channel    Channel
 	Pass, Fail Result // what a pass and a fail become
+	// Unseen is what a fail or pass becomes that rests on what was not seen (a call
+	// that is missing, an upper bound), for kinds where others do not; empty: as the
+	// others of the kind.
+	Unseen Result
 }
 
 // PartialRules is the table kind x partial channel of grading.md 0.2.7 for the
