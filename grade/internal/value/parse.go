@@ -15,17 +15,24 @@ type Options struct {
 	Unique bool
 	// Positions fills the Pos of every value and key.
 	Positions bool
+	// MaxValues bounds how many values there are, nested ones counted; 0: no bound.
+	// One takes some 100 bytes however short its text is.
+	MaxValues int
 }
 
-// ErrDepth is wrapped by a [SyntaxError] for nesting beyond Options.MaxDepth.
-var ErrDepth = fmt.Errorf("nested too deep")
+// ErrDepth is wrapped by a [SyntaxError] for nesting beyond Options.MaxDepth,
+// ErrValues for more values than Options.MaxValues.
+var (
+	ErrDepth  = fmt.Errorf("nested too deep")
+	ErrValues = fmt.Errorf("too many values")
+)
 
 // SyntaxError is a text that is no JSON value, or not an acceptable one.
 type SyntaxError struct {
 	Pos    Pos // always known
 	Offset int
 	Msg    string
-	Err    error // ErrDepth, or nil
+	Err    error // ErrDepth, ErrValues, or nil
 }
 
 func (e *SyntaxError) Error() string {
@@ -51,6 +58,7 @@ type parser struct {
 	data []byte
 	i    int
 	o    Options
+	n    int // values so far
 	// line and lineStart follow the white space skipped so far.
 	line, lineStart int
 	// known is where the column of this line was last counted, so that one long
@@ -110,6 +118,11 @@ func (p *parser) space() {
 func (p *parser) value(depth int) (Value, error) {
 	if p.i >= len(p.data) {
 		return Value{}, p.fail("the text ends where a value was expected")
+	}
+	if p.n++; p.o.MaxValues > 0 && p.n > p.o.MaxValues {
+		err := p.fail("more than %d values", p.o.MaxValues).(*SyntaxError)
+		err.Err = ErrValues
+		return Value{}, err
 	}
 	v := Value{Pos: p.mark()}
 	var err error
