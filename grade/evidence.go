@@ -16,6 +16,8 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 	ev := &predicate.Evidence{Capture: s.Capture, Lists: s.Lists, Schemas: cache}
 	ev.Calls = make([]predicate.CallEvidence, 0, len(s.Calls))
 	ev.Timings = make([]predicate.Timing, 0, len(s.Calls))
+	ev.Results = make([]predicate.ToolResult, 0, len(s.Calls))
+	room := int64(keptResults)
 	for _, c := range s.Calls {
 		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool}
 		if !c.Arguments.IsZero() {
@@ -28,6 +30,7 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 		ev.Calls = append(ev.Calls, call)
 
 		outcome(ev, s, c)
+		results(ev, c, &room)
 		if ns, ok := c.DurationNs(); ok && !call.Cancelled {
 			ev.Timings = append(ev.Timings, predicate.Timing{Tool: c.Tool, Seq: c.Seq, Index: c.Index, Ns: ns, WaitedNs: c.WaitedNs})
 		}

@@ -85,7 +85,7 @@ func compilePatterns(c *Check) (*patterns, []Fault) {
 	for i, text := range texts {
 		re, err := compilePattern(text, flags)
 		if err != nil {
-			fault("patterns", "pattern %d: %v", i+1, err)
+			fault(fmt.Sprintf("patterns[%d]", i), "%v", err)
 			continue
 		}
 		p.exprs = append(p.exprs, re)
