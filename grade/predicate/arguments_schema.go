@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sixlink/sixlink/grade/internal/schema"
-	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/record/session"
 )
 
@@ -20,18 +19,27 @@ a tool without a schema, a dialect that is not supported, a schema or arguments 
 that leaves the schema are errors of evidence: files and the network are never read. For one tool its own
 entry is enough, even on a partial list.`,
 	Example:  `{type: argumentsMatchToolSchema}`,
+	Since:    1,
 	Fields:   []Field{toolNameField},
+	Channels: []Channel{ToolCalls, ToolInventory},
+	Notes: []string{
+		"A call without arguments counts as {}. Keys that the schema does not declare are fine unless it forbids them.",
+		"Of two tools of one name the first in the list counts.",
+		"Calls that never reached the server do not count, unless the host's own schema check refused their arguments.",
+	},
 	Evaluate: evalArguments,
 }
-
-// maxArgumentsDepth is how deep arguments may nest to be decoded here; the
-// validator's own limit lies below it and names itself.
-const maxArgumentsDepth = 1000
 
 func evalArguments(c *Check, ev *Evidence) Outcome {
 	name, named := c.Text("toolName")
 	o := Outcome{Expected: "arguments that fit the tool's input schema"}
-	calls := ev.inScope(name, named)
+	calls := make([]*CallEvidence, 0, len(ev.Calls))
+	for _, call := range ev.inScope(name, named) {
+		// What the host's own schema check refused counts too (grading.md 0.1).
+		if !call.HostOnly || call.ArgumentsRefused {
+			calls = append(calls, call)
+		}
+	}
 	if len(calls) == 0 {
 		// Without a call the check needs the inventory still (grading.md 1.4), or
 		// the one tool's entry in it (0.1).
@@ -49,7 +57,7 @@ func evalArguments(c *Check, ev *Evidence) Outcome {
 	for _, call := range calls {
 		s, violations, err := CheckArguments(call, ev.Schemas)
 		if err != nil {
-			e := errorOutcome("%s (record %s): %v", tool(call.Tool), call.ID(), err)
+			e := errorOutcome("%s: %v", call.seen(), err)
 			e.Expected = o.Expected
 			e.cite(call.Seq)
 			return e
@@ -69,7 +77,7 @@ func evalArguments(c *Check, ev *Evidence) Outcome {
 			for _, v := range violations {
 				texts = append(texts, describe(v))
 			}
-			bad = append(bad, fmt.Sprintf("%s (record %s): %s", tool(call.Tool), call.ID(), list(texts, len(texts))))
+			bad = append(bad, fmt.Sprintf("%s: %s", call.seen(), list(texts, len(texts))))
 		}
 		for _, v := range violations {
 			if !slices.Contains(classes, string(v.Class)) {
@@ -129,20 +137,11 @@ func CheckArguments(call *CallEvidence, cache *Schemas) (*schema.Schema, []schem
 	if err != nil {
 		return nil, nil, err
 	}
-	text := []byte("{}") // a call without arguments counts as {}
-	if call.Arguments != nil {
-		if text, err = call.Arguments(); err != nil {
-			return nil, nil, err
-		}
-	}
-	v, err := value.Parse(text, value.Options{MaxDepth: maxArgumentsDepth})
+	v, size, err := call.arguments()
 	if err != nil {
-		if errors.Is(err, value.ErrDepth) {
-			return nil, nil, fmt.Errorf("the arguments are nested deeper than %d", maxArgumentsDepth)
-		}
-		return nil, nil, fmt.Errorf("the arguments cannot be read: %w", err)
+		return nil, nil, err
 	}
-	violations, err := s.Validate(&v, len(text))
+	violations, err := s.Validate(v, size)
 	return s, violations, err
 }
 

@@ -9,14 +9,17 @@ var toolCalledAtLeastOnce = &Kind{
 denied, cancelled or answered by an error was made. Fails when the complete list of calls has none.
 Where calls may have been lost, one that was seen passes, and none is an error.`,
 	Example:  `{type: toolCalledAtLeastOnce, toolName: search}`,
-	Fields:   []Field{{Name: "toolName", Type: Text, Required: true, Text: "The tool that must be called. Names compare exactly."}},
+	Since:    1,
+	Fields:   []Field{toolField("The tool that must be called.")},
+	Channels: []Channel{ToolCalls},
+	Notes:    []string{hostOnlyNote},
 	Evaluate: evalCalled,
 }
 
 func evalCalled(c *Check, ev *Evidence) Outcome {
 	name, ok := c.Text("toolName")
-	if !ok {
-		return errorOutcome("toolName is missing")
+	if !ok || name == "" {
+		return Outcome{Result: Fail, Reason: "toolName is missing or empty"}
 	}
 	calls := ev.inScope(name, true)
 	o := Outcome{Expected: "a call to " + tool(name)}
@@ -31,7 +34,7 @@ func evalCalled(c *Check, ev *Evidence) Outcome {
 	}
 	o.Result = Pass
 	o.Actual = count(len(calls), "call")
-	o.Reason = fmt.Sprintf("%s was called, first in record %s", tool(name), calls[0].ID())
+	o.Reason = "was called, first: " + calls[0].seen()
 	o.cite(calls[0].Seq)
 	return o
 }

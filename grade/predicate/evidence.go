@@ -57,6 +57,9 @@ type CallEvidence struct {
 	// HostOnly calls never reached the wire: denied by the user, refused by the
 	// host's own schema check, answered from a cache (grading.md 0.1).
 	HostOnly bool
+	// ArgumentsRefused says of a host-only call that the host's own schema check
+	// refused its arguments; it counts for argumentsMatchToolSchema.
+	ArgumentsRefused bool
 	// Cancelled calls are complete observations without a result or timing;
 	// CancelledAfterNs is how long they had run, 0 when not on record.
 	Cancelled        bool

@@ -74,9 +74,27 @@ var infos = []Info{
 
 // built lists the kinds that can be evaluated, in the order of infos.
 var built = []*Kind{
+	toolDescriptionsPresent,
+	toolAnnotationsPresent,
+	toolNamesUnique,
+	noDeprecatedToolExposed,
+	toolInputSchemasWellFormed,
+	toolOutputSchemasPresent,
+
+	toolCalledWith,
 	toolCalledAtLeastOnce,
 	toolNeverCalled,
+	onlyToolsCalled,
+	firstToolWas,
+	toolCallCountUnder,
+	toolCalledBefore,
+	noDeprecatedToolCalled,
+	noDestructiveToolCalled,
+
 	argumentsMatchToolSchema,
+	noRepeatedIdenticalCall,
+	toolInputMatches,
+
 	noToolErrors,
 	toolLatencyUnder,
 

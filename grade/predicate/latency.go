@@ -16,11 +16,14 @@ roots, input rounds); the reason shows both figures. A call that was cancelled a
 too; one cancelled earlier says nothing and is left out. A call without an answer is an error, unless
 another one is slow enough to fail.`,
 	Example: `{type: toolLatencyUnder, ms: 2000, toolName: search}`,
+	Since:   1,
 	Fields: []Field{
 		// The upper bound keeps milliseconds in nanoseconds within 64 bits: 31 years.
 		{Name: "ms", Type: WholeNum, Required: true, Min: 1, Max: 1e12, Text: "The limit in milliseconds; a duration must be below it."},
 		toolNameField,
 	},
+	Channels: []Channel{ToolCalls, ToolCallTimings},
+	Notes:    []string{wireNote, "Without a call there is nothing to time, which passes; toolCalledAtLeastOnce says that there must be one."},
 	Evaluate: evalLatency,
 }
 
@@ -36,7 +39,7 @@ func evalLatency(c *Check, ev *Evidence) Outcome {
 	// Cancelled calls are complete observations: they owe no timing, and one that
 	// was given up after the limit proves that it was not met (grading.md 0.1).
 	owed := 0
-	for _, call := range ev.inScope(name, named) {
+	for _, call := range ev.wire(name, named) {
 		if !call.Cancelled {
 			owed++
 			continue

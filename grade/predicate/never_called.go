@@ -8,14 +8,17 @@ var toolNeverCalled = &Kind{
 	Text: `Passes when no call has this name. A call fails it whatever became of the call. Where calls may
 have been lost, a call that was seen fails, and none is an error.`,
 	Example:  `{type: toolNeverCalled, toolName: delete_order}`,
-	Fields:   []Field{{Name: "toolName", Type: Text, Required: true, Text: "The tool that must not be called. Names compare exactly."}},
+	Since:    1,
+	Fields:   []Field{toolField("The tool that must not be called.")},
+	Channels: []Channel{ToolCalls},
+	Notes:    []string{hostOnlyNote, "For a closed set of tools use onlyToolsCalled."},
 	Evaluate: evalNeverCalled,
 }
 
 func evalNeverCalled(c *Check, ev *Evidence) Outcome {
 	name, ok := c.Text("toolName")
-	if !ok {
-		return errorOutcome("toolName is missing")
+	if !ok || name == "" {
+		return Outcome{Result: Fail, Reason: "toolName is missing or empty"}
 	}
 	calls := ev.inScope(name, true)
 	o := Outcome{Expected: "no call to " + tool(name)}
@@ -27,9 +30,7 @@ func evalNeverCalled(c *Check, ev *Evidence) Outcome {
 	}
 	o.Result = Fail
 	o.Actual = count(len(calls), "call")
-	o.Reason = fmt.Sprintf("%s was called in record %s", tool(name), calls[0].ID())
-	for _, c := range calls {
-		o.cite(c.Seq)
-	}
+	o.Reason = "was called: " + listCalls(calls)
+	o.citeCalls(calls)
 	return o
 }

@@ -11,10 +11,17 @@ client cancelled is no error. An isError that is no boolean, and a call that not
 errors of evidence. Where calls or answers may have been lost, an error that was seen fails, and none is
 an error of evidence.`,
 	Example:  `{type: noToolErrors}`,
+	Since:    1,
+	Channels: []Channel{ToolCalls, ToolErrors},
+	Notes: []string{
+		wireNote,
+		"A fail that rests on protocol errors alone leaves the response link as it is: the defect is the call link's.",
+	},
 	Evaluate: evalNoToolErrors,
 }
 
 func evalNoToolErrors(_ *Check, ev *Evidence) Outcome {
+	calls := len(ev.wire("", false))
 	o := Outcome{Expected: "no tool errors"}
 	if len(ev.Errors) > 0 {
 		o.Result = Fail
@@ -31,7 +38,7 @@ func evalNoToolErrors(_ *Check, ev *Evidence) Outcome {
 				texts = append(texts, e.String())
 			}
 		}
-		o.Actual = fmt.Sprintf("%s in %s", count(len(ev.Errors), "error"), count(len(ev.Calls), "call"))
+		o.Actual = fmt.Sprintf("%s in %s", count(len(ev.Errors), "error"), count(calls, "call"))
 		o.Reason = list(texts, len(ev.Errors))
 		return o
 	}
@@ -50,8 +57,8 @@ func evalNoToolErrors(_ *Check, ev *Evidence) Outcome {
 		return o
 	}
 	o.Result = Pass
-	o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-	o.Reason = fmt.Sprintf("%s, no tool error", count(len(ev.Calls), "call"))
+	o.Actual = fmt.Sprintf("none in %s", count(calls, "call"))
+	o.Reason = fmt.Sprintf("%s, no tool error", count(calls, "call"))
 	return o
 }
 

@@ -34,18 +34,44 @@ type PartialRule struct {
 	Unseen Result
 }
 
-// PartialRules is the table kind x partial channel of grading.md 0.2.7 for the
-// kinds that are built. A channel without a row leaves the outcome as it is:
-// the kind's function looks at that capture state itself, or does not read it.
+// PartialRules is the table kind x partial channel of grading.md 0.2.7: a row for
+// every channel that a kind reads, also where the kind's function looks at the
+// capture state itself and the row only says what comes of it.
 var PartialRules = []PartialRule{
+	// The six need the whole list, also where a violation is in sight (grading.md 0.1).
+	{Kind: "toolDescriptionsPresent", Channel: ToolDeclarations, Pass: Error, Fail: Error},
+	{Kind: "toolAnnotationsPresent", Channel: ToolDeclarations, Pass: Error, Fail: Error},
+	{Kind: "toolNamesUnique", Channel: ToolDeclarations, Pass: Error, Fail: Error},
+	{Kind: "noDeprecatedToolExposed", Channel: ToolDeclarations, Pass: Error, Fail: Error},
+	{Kind: "toolInputSchemasWellFormed", Channel: ToolDeclarations, Pass: Error, Fail: Error},
+	{Kind: "toolOutputSchemasPresent", Channel: ToolDeclarations, Pass: Error, Fail: Error},
+
 	// A call that was seen was made; a call that was not seen may have been lost.
+	{Kind: "toolCalledWith", Channel: ToolCalls, Pass: Pass, Fail: Error},
 	{Kind: "toolCalledAtLeastOnce", Channel: ToolCalls, Pass: Pass, Fail: Error},
 	{Kind: "toolNeverCalled", Channel: ToolCalls, Pass: Error, Fail: Fail},
-	{Kind: "noToolErrors", Channel: ToolCalls, Pass: Error, Fail: Fail},
-	{Kind: "noToolErrors", Channel: ToolErrors, Pass: Error, Fail: Fail},
+	{Kind: "onlyToolsCalled", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "toolCallCountUnder", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	// Another tool that came first is seen; that no tool was called is not.
+	{Kind: "firstToolWas", Channel: ToolCalls, Pass: Error, Fail: Fail, Unseen: Error},
+	{Kind: "toolCalledBefore", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "noDeprecatedToolCalled", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "noDestructiveToolCalled", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	// Both need the whole inventory before they look at a call (grading.md 1.3).
+	{Kind: "noDeprecatedToolCalled", Channel: ToolInventory, Pass: Error, Fail: Error},
+	{Kind: "noDestructiveToolCalled", Channel: ToolInventory, Pass: Error, Fail: Error},
+
 	// A lost call may have had wrong arguments. The inventory is looked up per
 	// tool, and one entry is enough even on a partial list (grading.md 0.1).
 	{Kind: "argumentsMatchToolSchema", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "argumentsMatchToolSchema", Channel: ToolInventory, Pass: Pass, Fail: Fail},
+	{Kind: "noRepeatedIdenticalCall", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	// Enough matches stay enough; what rests on max, or on too few, is undone by
+	// one call more.
+	{Kind: "toolInputMatches", Channel: ToolCalls, Pass: Pass, Fail: Fail, Unseen: Error},
+
+	{Kind: "noToolErrors", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "noToolErrors", Channel: ToolErrors, Pass: Error, Fail: Fail},
 	{Kind: "toolLatencyUnder", Channel: ToolCalls, Pass: Error, Fail: Fail},
 	{Kind: "toolLatencyUnder", Channel: ToolCallTimings, Pass: Error, Fail: Fail},
 

@@ -1,0 +1,101 @@
+package predicate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sixlink/sixlink/grade/internal/value"
+)
+
+const (
+	// maxArgumentsDepth is how deep arguments may nest to be decoded here; the
+	// schema validator's own limit lies below it and names itself.
+	maxArgumentsDepth = 1000
+	// maxArgumentsValues bounds the values of arguments that are compared or
+	// validated whole, which take some 100 bytes each.
+	maxArgumentsValues = 1_000_000
+)
+
+// argumentsText is the JSON text of a call's arguments; a call without any counts
+// as {} (grading.md 1.3).
+func (c *CallEvidence) argumentsText() ([]byte, error) {
+	if c.Arguments == nil {
+		return []byte("{}"), nil
+	}
+	return c.Arguments()
+}
+
+// arguments reads a call's arguments whole.
+func (c *CallEvidence) arguments() (v *value.Value, size int, err error) {
+	text, err := c.argumentsText()
+	if err != nil {
+		return nil, 0, err
+	}
+	parsed, err := value.Parse(text, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxArgumentsValues})
+	if err != nil {
+		return nil, 0, argumentsError(err)
+	}
+	return &parsed, len(text), nil
+}
+
+func argumentsError(err error) error {
+	switch {
+	case errors.Is(err, value.ErrDepth):
+		return fmt.Errorf("the arguments are nested deeper than %d", maxArgumentsDepth)
+	case errors.Is(err, value.ErrValues):
+		return errors.New("the arguments hold too many values to be read")
+	}
+	return &notJSON{err}
+}
+
+// notJSON are arguments that are no JSON value: no limit, but the call itself.
+type notJSON struct{ err error }
+
+func (e *notJSON) Error() string { return fmt.Sprintf("the arguments cannot be read: %v", e.err) }
+func (e *notJSON) Unwrap() error { return e.err }
+
+// wire yields the calls of a tool, or all without a name, that reached the wire:
+// what the call and response kinds read (grading.md 0.1).
+func (ev *Evidence) wire(tool string, named bool) []*CallEvidence {
+	out := make([]*CallEvidence, 0, len(ev.Calls))
+	for i := range ev.Calls {
+		if c := &ev.Calls[i]; !c.HostOnly && (!named || c.Tool == tool) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// seen names a call in a sentence.
+func (c *CallEvidence) seen() string {
+	if c.HostOnly {
+		return tool(c.Tool) + " (a call of the host that never reached the server)"
+	}
+	return fmt.Sprintf("%s (record %s)", tool(c.Tool), c.ID())
+}
+
+// listCalls shows at most three calls of many.
+func listCalls(calls []*CallEvidence) string {
+	var texts []string
+	for _, c := range calls[:min(len(calls), maxListed)] {
+		texts = append(texts, c.seen())
+	}
+	return list(texts, len(calls))
+}
+
+func (o *Outcome) citeCalls(calls []*CallEvidence) {
+	for _, c := range calls {
+		o.cite(c.Seq)
+	}
+}
+
+// toolField is the field of the kinds that need one tool's name.
+func toolField(text string) Field {
+	return Field{Name: "toolName", Type: Text, Required: true, Text: text + " Names compare exactly."}
+}
+
+// hostOnlyNote is the note of the selection kinds.
+const hostOnlyNote = "A call that the host made and that never reached the server (denied, refused, answered from a cache) counts: the model did choose it."
+
+// wireNote is the note of the call and response kinds.
+const wireNote = "Calls that never reached the server do not count."

@@ -1,0 +1,145 @@
+package predicate
+
+import (
+	"fmt"
+
+	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/grade/match"
+)
+
+var toolCalledWith = &Kind{
+	Name:  "toolCalledWith",
+	Title: "A tool was called with these arguments",
+	Text: `Counts the calls to the tool whose arguments match, and passes when there are at least minCount.
+argumentMatching says how arguments compare: partial (the default) looks at each top-level key of args.args and
+ignores other keys; exact compares whole objects; ignore looks at the name alone. Where calls may have been lost,
+enough of them pass, and too few are an error; so are arguments that cannot be read and would decide.`,
+	Example: `{type: toolCalledWith, toolName: refund, args: {args: {orderId: 1042, reason: string}}}`,
+	Since:   1,
+	Fields: []Field{
+		toolField("The tool that must be called."),
+		{Name: "args", Type: Object, Required: true, Members: []string{"args", "argumentMatching"},
+			Text: "args: the expected arguments, an object; argumentMatching: partial, exact or ignore."},
+		{Name: "minCount", Type: WholeNum, Min: 1, Text: "At least so many calls must match. Default 1."},
+	},
+	Channels: []Channel{ToolCalls},
+	Notes: []string{
+		"In partial mode a top-level string any, string, number, boolean, object, array or null (trimmed, any case) stands for a value of that type; any wants the key alone.",
+		"Below the top level, and in exact mode, there is no partial match and no placeholder. Numbers compare as exact decimals; 7 is not \"7\", null is not absent.",
+		"A call without arguments counts as {}.",
+		"A gating toolCalledWith is an expected call: the matcher grades it, in a turn with the turn's other expected calls. An advisory one is a row of its own.",
+		hostOnlyNote,
+	},
+	Faults:   calledWithFaults,
+	Evaluate: evalCalledWith,
+}
+
+var argumentModes = []string{string(match.Partial), string(match.Exact), string(match.IgnoreArgs)}
+
+func calledWithFaults(c *Check) []Fault {
+	_, _, fault := c.expectedArguments()
+	if fault != "" {
+		return []Fault{{Field: "args", Msg: fault}}
+	}
+	return nil
+}
+
+// expectedArguments reads the field args of a toolCalledWith; fault says what is
+// wrong with it.
+func (c *Check) expectedArguments() (args *value.Value, mode match.ArgumentMode, fault string) {
+	outer, ok := c.Field("args")
+	if !ok || outer.Kind != value.Object {
+		return nil, "", "expected an object with args"
+	}
+	if args, ok = outer.Get("args"); !ok || args.Kind != value.Object {
+		return nil, "", "args.args: expected the arguments, an object"
+	}
+	mode = match.Partial
+	if m, ok := outer.Get("argumentMatching"); ok {
+		field := Field{Type: Word, Words: argumentModes}
+		if !field.Accepts(m) {
+			return nil, "", "args.argumentMatching: expected " + field.Expected()
+		}
+		mode = match.ArgumentMode(m.Str)
+	}
+	return args, mode, ""
+}
+
+func evalCalledWith(c *Check, ev *Evidence) Outcome {
+	name, ok := c.Text("toolName")
+	if !ok || name == "" {
+		return Outcome{Result: Fail, Reason: "toolName is missing or empty"}
+	}
+	least := int64(1)
+	if _, has := c.Field("minCount"); has {
+		// grading.md 1.3: a bad minCount fails. 0 would switch the check off.
+		if least, ok = c.Int("minCount"); !ok || least < 1 {
+			return Outcome{Result: Fail, Reason: "minCount is no whole number from 1"}
+		}
+	}
+	want, mode, fault := c.expectedArguments()
+	if fault != "" {
+		return errorOutcome("args: %s", fault)
+	}
+	with := "any arguments"
+	switch mode {
+	case match.Exact:
+		with = "exactly the arguments " + Shown(want)
+	case match.Partial:
+		with = "arguments " + Shown(want)
+	}
+	o := Outcome{Expected: fmt.Sprintf("at least %s to %s with %s", count(int(min(least, 1<<31)), "call"), tool(name), with)}
+	var matched, others, unread []*CallEvidence
+	var why error
+	for _, call := range ev.inScope(name, true) {
+		var got *value.Value
+		if mode != match.IgnoreArgs {
+			var err error
+			if got, _, err = call.arguments(); err != nil {
+				if unread = append(unread, call); why == nil {
+					why = err
+				}
+				continue
+			}
+		}
+		if match.ArgumentsMatch(want, got, mode) {
+			matched = append(matched, call)
+			continue
+		}
+		if others = append(others, call); len(others) == 1 {
+			o.Actual = "arguments " + Shown(got)
+		}
+	}
+	m := int64(len(matched))
+	all := len(matched) + len(others) + len(unread)
+	switch {
+	case m >= least:
+		o.Result = Pass
+		o.Actual = count(len(matched), "matching call")
+		o.Reason = fmt.Sprintf("%s: %s", o.Actual, listCalls(matched))
+		o.citeCalls(matched)
+	case m+int64(len(unread)) >= least:
+		o.Result = Error
+		o.Actual = fmt.Sprintf("%s, %d that cannot be read", count(len(matched), "matching call"), len(unread))
+		o.Reason = fmt.Sprintf("%s: %v", listCalls(unread), why)
+		o.citeCalls(unread)
+	case all == 0:
+		o.Result = Fail
+		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
+		o.Reason = fmt.Sprintf("no call to %s", tool(name))
+		for i := range ev.Calls {
+			o.cite(ev.Calls[i].Seq)
+		}
+	default:
+		o.Result = Fail
+		o.Reason = fmt.Sprintf("%d of %s to %s match", m, count(all, "call"), tool(name))
+		if len(others) > 0 {
+			o.Reason += "; not: " + listCalls(others)
+		} else {
+			o.Actual = count(len(matched), "matching call")
+		}
+		o.citeCalls(others)
+		o.citeCalls(matched)
+	}
+	return o
+}
