@@ -11,15 +11,22 @@ import (
 )
 
 // Evidence makes the evidence of one session (grading.md 0.1). siblings are the
-// sessions of the same recording, whose lists stand in where s has none.
+// sessions of the same recording, whose lists stand in where s has none. The
+// server's key is its own name; see [predicate.Evidence.NameServer] for a label.
 func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.Schemas) *predicate.Evidence {
-	ev := &predicate.Evidence{Capture: s.Capture, Lists: s.Lists, Schemas: cache}
+	ev := &predicate.Evidence{Capture: s.Capture, Lists: s.Lists, Schemas: cache, Turn: -1}
+	if l := s.Declared; l != nil {
+		ev.Declarations = make([]predicate.Declaration, len(l.Tools))
+		for i := range l.Tools {
+			ev.Declarations[i] = predicate.Declaration{ServerKey: s.Server.Name, Tool: &l.Tools[i]}
+		}
+	}
 	ev.Calls = make([]predicate.CallEvidence, 0, len(s.Calls))
 	ev.Timings = make([]predicate.Timing, 0, len(s.Calls))
 	ev.Results = make([]predicate.ToolResult, 0, len(s.Calls))
 	room := int64(keptResults)
 	for _, c := range s.Calls {
-		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool}
+		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool, ToolUseID: c.ToolUseID, Turn: -1}
 		if !c.Arguments.IsZero() {
 			call.Arguments = arguments(c)
 		}

@@ -125,6 +125,7 @@ func (g *grading) recording(r *Recording) {
 // discovery failed (grading.md 0.1 "Which sessions are trials").
 func (g *grading) session(r *Recording, s *session.Session) {
 	ev := Evidence(s, r.Sessions, g.cache)
+	ev.NameServer(serverKey(r, s))
 	bare := chain.Analyze(chain.Input{Session: s, Evidence: ev})
 	if len(s.Calls) == 0 && bare.Links[0].State != chain.Failed && bare.Links[1].State != chain.Failed {
 		detail := "no call in it"

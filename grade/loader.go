@@ -377,6 +377,11 @@ func (l *loader) check(v *value.Value, path string) *predicate.Check {
 	if info.Observation && c.Role != predicate.Advisory {
 		l.fail(kind.Pos, "%s: %s is an observation: expected role: advisory", path, info.Name)
 	}
+	if len(l.errs) == before && k.Faults != nil {
+		for _, f := range k.Faults(c) {
+			l.fail(v.Pos, "%s.%s: %s", path, f.Field, f.Msg)
+		}
+	}
 	if len(l.errs) > before {
 		return nil
 	}

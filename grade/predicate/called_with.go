@@ -37,32 +37,31 @@ enough of them pass, and too few are an error; so are arguments that cannot be r
 var argumentModes = []string{string(match.Partial), string(match.Exact), string(match.IgnoreArgs)}
 
 func calledWithFaults(c *Check) []Fault {
-	_, _, fault := c.expectedArguments()
-	if fault != "" {
-		return []Fault{{Field: "args", Msg: fault}}
+	if _, _, fault := c.expectedArguments(); fault != nil {
+		return []Fault{*fault}
 	}
 	return nil
 }
 
 // expectedArguments reads the field args of a toolCalledWith; fault says what is
 // wrong with it.
-func (c *Check) expectedArguments() (args *value.Value, mode match.ArgumentMode, fault string) {
+func (c *Check) expectedArguments() (args *value.Value, mode match.ArgumentMode, fault *Fault) {
 	outer, ok := c.Field("args")
 	if !ok || outer.Kind != value.Object {
-		return nil, "", "expected an object with args"
+		return nil, "", &Fault{"args", "expected an object with args"}
 	}
 	if args, ok = outer.Get("args"); !ok || args.Kind != value.Object {
-		return nil, "", "args.args: expected the arguments, an object"
+		return nil, "", &Fault{"args.args", "expected the arguments, an object"}
 	}
 	mode = match.Partial
 	if m, ok := outer.Get("argumentMatching"); ok {
 		field := Field{Type: Word, Words: argumentModes}
 		if !field.Accepts(m) {
-			return nil, "", "args.argumentMatching: expected " + field.Expected()
+			return nil, "", &Fault{"args.argumentMatching", "expected " + field.Expected()}
 		}
 		mode = match.ArgumentMode(m.Str)
 	}
-	return args, mode, ""
+	return args, mode, nil
 }
 
 func evalCalledWith(c *Check, ev *Evidence) Outcome {
@@ -78,8 +77,8 @@ func evalCalledWith(c *Check, ev *Evidence) Outcome {
 		}
 	}
 	want, mode, fault := c.expectedArguments()
-	if fault != "" {
-		return errorOutcome("args: %s", fault)
+	if fault != nil {
+		return errorOutcome("%s: %s", fault.Field, fault.Msg)
 	}
 	with := "any arguments"
 	switch mode {

@@ -37,7 +37,8 @@ type Kind struct {
 	Evaluate func(c *Check, ev *Evidence) Outcome
 }
 
-// Fault is what is wrong with one field of a check.
+// Fault is what is wrong with one field of a check, or with a part of it: "max",
+// "args.args", "patterns[1]".
 type Fault struct{ Field, Msg string }
 
 // FieldType is what a field may hold.
