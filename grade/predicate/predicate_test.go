@@ -89,6 +89,22 @@ func lose(ch Channel, s session.CaptureState) func(*Evidence) {
 			ev.Capture.ToolCallTimings = s
 		case ToolInventory:
 			ev.Capture.ToolInventory = s
+		case ToolResults:
+			ev.Capture.ToolResults = s
+		case ToolDeclarations:
+			ev.Capture.ToolDeclarations = s
+		case FinalText, Turns, UsageCount, Renders:
+			talk := Conversation{}
+			if ev.Conversation != nil {
+				talk = *ev.Conversation
+			}
+			map[Channel]func(){
+				FinalText:  func() { talk.FinalTextState = s },
+				Turns:      func() { talk.TurnsState = s },
+				UsageCount: func() { talk.UsageState = s },
+				Renders:    func() { talk.RenderState = s },
+			}[ch]()
+			ev.Conversation = &talk
 		default:
 			panic(ch)
 		}
@@ -163,8 +179,24 @@ func TestCorners(t *testing.T) {
 		{check(t, "noToolErrors"), Pass, Pass},
 		{check(t, "argumentsMatchToolSchema"), Pass, Error},
 		{check(t, "toolLatencyUnder", ms("5")), Pass, Error},
+		{parsed(t, `{"type":"toolCalledWith","toolName":"t","args":{"args":{}}}`), Fail, Pass},
+		{parsed(t, `{"type":"firstToolWas","toolName":"t"}`), Fail, Pass},
+		{parsed(t, `{"type":"onlyToolsCalled","toolNames":["t"]}`), Pass, Pass},
+		{parsed(t, `{"type":"toolCallCountUnder","count":5}`), Pass, Pass},
+		{parsed(t, `{"type":"toolCalledBefore","toolName":"t","beforeToolName":"u"}`), Pass, Pass},
+		{parsed(t, `{"type":"noRepeatedIdenticalCall"}`), Pass, Pass},
+		{parsed(t, `{"type":"toolInputMatches","toolName":"t","patterns":["nothing"]}`), Fail, Fail},
+		{parsed(t, `{"type":"noDeprecatedToolCalled"}`), Pass, Error},
+		{parsed(t, `{"type":"noDestructiveToolCalled"}`), Pass, Error},
+		{parsed(t, `{"type":"toolDescriptionsPresent"}`), Pass, Error},
+		{parsed(t, `{"type":"toolAnnotationsPresent"}`), Pass, Error},
+		{parsed(t, `{"type":"toolNamesUnique"}`), Pass, Error},
+		{parsed(t, `{"type":"noDeprecatedToolExposed"}`), Pass, Error},
+		{parsed(t, `{"type":"toolInputSchemasWellFormed"}`), Pass, Error},
+		{parsed(t, `{"type":"toolOutputSchemasPresent"}`), Pass, Error},
 	} {
-		a := evidence(tools("t", anyObject))
+		a := evidence(entries(`{"name":"t","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`))
+		a.Declarations = []Declaration{} // complete and empty
 		// B has no capture block; the adapter states calls and errors complete.
 		b := evidence(nil, "t {}").with(func(ev *Evidence) {
 			ev.Capture = session.Capture{ToolCalls: session.Complete, ToolErrors: session.Complete}
@@ -189,7 +221,27 @@ func TestPartialRules(t *testing.T) {
 	slow := func(ns int64) func() *Evidence {
 		return func() *Evidence { return evidence(nil, "t").with(timing(0, ns, 0)) }
 	}
+	listed := func(texts ...string) func() *Evidence { return func() *Evidence { return declared(texts...) } }
+	made := func(l *catalog.List, calls ...string) func() *Evidence {
+		return func() *Evidence { return evidence(l, calls...) }
+	}
 	samples := map[string]pair{
+		"toolDescriptionsPresent":    {parsed(t, `{"type":"toolDescriptionsPresent"}`), listed(described), listed(bare)},
+		"toolAnnotationsPresent":     {parsed(t, `{"type":"toolAnnotationsPresent"}`), listed(readOnly), listed(bare)},
+		"toolNamesUnique":            {parsed(t, `{"type":"toolNamesUnique"}`), listed(bare), listed(bare, bare)},
+		"noDeprecatedToolExposed":    {parsed(t, `{"type":"noDeprecatedToolExposed"}`), listed(bare), listed(`{"name":"t","description":"Deprecated."}`)},
+		"toolInputSchemasWellFormed": {parsed(t, `{"type":"toolInputSchemasWellFormed"}`), listed(`{"name":"t","inputSchema":{"type":"object"}}`), listed(bare)},
+		"toolOutputSchemasPresent":   {parsed(t, `{"type":"toolOutputSchemasPresent"}`), listed(`{"name":"t","outputSchema":{}}`), listed(bare)},
+
+		"toolCalledWith":          {parsed(t, `{"type":"toolCalledWith","toolName":"t","args":{"args":{"q":1}}}`), made(nil, `t {"q":1}`), made(nil, `t {"q":2}`)},
+		"onlyToolsCalled":         {parsed(t, `{"type":"onlyToolsCalled","toolNames":["t"]}`), made(nil, "t"), made(nil, "u")},
+		"firstToolWas":            {parsed(t, `{"type":"firstToolWas","toolName":"t"}`), made(nil, "t"), made(nil, "u")},
+		"toolCallCountUnder":      {parsed(t, `{"type":"toolCallCountUnder","count":2}`), made(nil, "t"), made(nil, "t", "t")},
+		"toolCalledBefore":        {parsed(t, `{"type":"toolCalledBefore","toolName":"t","beforeToolName":"u"}`), made(nil, "t", "u"), made(nil, "u")},
+		"noDeprecatedToolCalled":  {parsed(t, `{"type":"noDeprecatedToolCalled"}`), made(entries(bare), "bare"), made(entries(`{"name":"t","description":"Deprecated."}`), "t")},
+		"noDestructiveToolCalled": {parsed(t, `{"type":"noDestructiveToolCalled"}`), made(entries(readOnly), "list"), made(entries(deletes), "delete")},
+		"noRepeatedIdenticalCall": {parsed(t, `{"type":"noRepeatedIdenticalCall"}`), made(nil, "t"), made(nil, "t", "t")},
+		"toolInputMatches":        {parsed(t, `{"type":"toolInputMatches","toolName":"t","patterns":["x"],"max":9}`), made(nil, `t {"q":"x"}`), made(nil, `t {}`)},
 		"toolCalledAtLeastOnce": {check(t, "toolCalledAtLeastOnce", toolName("t")),
 			func() *Evidence { return evidence(nil, "t") }, func() *Evidence { return evidence(nil, "u") }},
 		"toolNeverCalled": {check(t, "toolNeverCalled", toolName("t")),
@@ -216,11 +268,18 @@ func TestPartialRules(t *testing.T) {
 				if got := Evaluate(s.check, s.fail()); got.Result != Fail {
 					t.Fatalf("complete: %s (%s), want fail", got.Result, got.Reason)
 				}
-				if got := Evaluate(s.check, s.pass().with(lose(r.Channel, state))); got.Result != r.Pass {
-					t.Errorf("a pass became %s (%s), want %s", got.Result, got.Reason, r.Pass)
+				// An outcome that rests on what was not seen has a column of its own.
+				become := func(ev *Evidence, plain Result) Result {
+					if o := s.check.Kind.Evaluate(s.check, ev); o.restsOnUnseen && r.Unseen != "" {
+						return r.Unseen
+					}
+					return plain
 				}
-				if got := Evaluate(s.check, s.fail().with(lose(r.Channel, state))); got.Result != r.Fail {
-					t.Errorf("a fail became %s (%s), want %s", got.Result, got.Reason, r.Fail)
+				if got, want := Evaluate(s.check, s.pass().with(lose(r.Channel, state))), become(s.pass(), r.Pass); got.Result != want {
+					t.Errorf("a pass became %s (%s), want %s", got.Result, got.Reason, want)
+				}
+				if got, want := Evaluate(s.check, s.fail().with(lose(r.Channel, state))), become(s.fail(), r.Fail); got.Result != want {
+					t.Errorf("a fail became %s (%s), want %s", got.Result, got.Reason, want)
 				}
 			})
 		}
@@ -267,6 +326,14 @@ func TestNoCallCouldBeMade(t *testing.T) {
 		{check(t, "argumentsMatchToolSchema"), Pass, Error},
 		{check(t, "toolLatencyUnder", ms("5")), Pass, Error},
 		{check(t, "toolCalledAtLeastOnce", toolName("t")), Fail, Fail},
+		{parsed(t, `{"type":"onlyToolsCalled","toolNames":["t","u"]}`), Pass, Error},
+		{parsed(t, `{"type":"toolCallCountUnder","count":5}`), Pass, Error},
+		{parsed(t, `{"type":"toolCalledBefore","toolName":"t","beforeToolName":"v"}`), Pass, Error},
+		{parsed(t, `{"type":"noDeprecatedToolCalled"}`), Pass, Error},
+		{parsed(t, `{"type":"noRepeatedIdenticalCall"}`), Pass, Error},
+		{parsed(t, `{"type":"toolInputMatches","toolName":"t","patterns":["x"],"min":0,"max":0}`), Pass, Error},
+		{parsed(t, `{"type":"firstToolWas","toolName":"t"}`), Fail, Fail},
+		{parsed(t, `{"type":"toolCalledWith","toolName":"t","args":{"args":{}}}`), Fail, Fail},
 	} {
 		t.Run(x.check.Info.Name, func(t *testing.T) {
 			ev := evidence(tools("t", anyObject))

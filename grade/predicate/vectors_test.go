@@ -29,15 +29,31 @@ type transcript struct {
 		ToolName   string  `json:"toolName"`
 		DurationMs float64 `json:"durationMs"`
 	} `json:"toolCallTimings"`
-	ToolInventory []struct {
-		Name        string          `json:"name"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-	} `json:"toolInventory"`
-	Capture struct {
-		ToolResults     session.CaptureState `json:"toolResults"`
-		ToolCallTimings session.CaptureState `json:"toolCallTimings"`
-		ToolInventory   session.CaptureState `json:"toolInventory"`
+	ToolInventory    []vectorTool `json:"toolInventory"`
+	ToolDeclarations []vectorTool `json:"toolDeclarations"`
+	Capture          struct {
+		ToolResults      session.CaptureState `json:"toolResults"`
+		ToolCallTimings  session.CaptureState `json:"toolCallTimings"`
+		ToolInventory    session.CaptureState `json:"toolInventory"`
+		ToolDeclarations session.CaptureState `json:"toolDeclarations"`
 	} `json:"capture"`
+}
+
+type vectorTool struct {
+	ServerKey    string          `json:"serverKey"`
+	Name         string          `json:"name"`
+	Description  *string         `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  json.RawMessage `json:"annotations"`
+}
+
+func (v *vectorTool) entry() catalog.Tool {
+	e := catalog.Tool{Name: v.Name, HasName: true, InputSchema: v.InputSchema, OutputSchema: v.OutputSchema, Annotations: v.Annotations}
+	if v.Description != nil {
+		e.Description, e.HasDesc = *v.Description, true
+	}
+	return e
 }
 
 // adapt states what the vectors leave unsaid: calls and errors are complete
@@ -46,14 +62,22 @@ func (tr *transcript) adapt() *Evidence {
 	ev := &Evidence{Capture: session.Capture{
 		ToolCalls: session.Complete, ToolErrors: session.Complete,
 		ToolResults: tr.Capture.ToolResults, ToolCallTimings: tr.Capture.ToolCallTimings, ToolInventory: tr.Capture.ToolInventory,
+		ToolDeclarations: tr.Capture.ToolDeclarations,
 	}}
 	l := &catalog.List{State: catalog.Complete}
 	for _, e := range tr.ToolInventory {
-		l.Tools = append(l.Tools, catalog.Tool{Name: e.Name, InputSchema: e.InputSchema})
+		l.Tools = append(l.Tools, e.entry())
+	}
+	if tr.ToolDeclarations != nil {
+		ev.Declarations = []Declaration{}
+	}
+	for _, d := range tr.ToolDeclarations {
+		e := d.entry()
+		ev.Declarations = append(ev.Declarations, Declaration{d.ServerKey, &e})
 	}
 	ev.Lists = []*catalog.List{l}
 	for i, c := range tr.ToolCalls {
-		call := CallEvidence{Seq: int64(i + 1), Index: -1, Tool: c.ToolName}
+		call := CallEvidence{Seq: int64(i + 1), Index: -1, Tool: c.ToolName, ToolUseID: c.ToolCallID}
 		if c.Arguments != nil {
 			call.Arguments = func() ([]byte, error) { return c.Arguments, nil }
 		}
@@ -132,7 +156,7 @@ func TestEvaluatorVectors(t *testing.T) {
 			}
 		})
 	}
-	if ran < 3 {
+	if ran < 25 {
 		t.Errorf("%d rows ran", ran)
 	}
 }
@@ -175,7 +199,43 @@ func TestCorpus(t *testing.T) {
 			})
 		}
 	}
-	if ran < 10 {
+	if ran < 20 {
 		t.Errorf("%d rows ran", ran)
+	}
+}
+
+// eachVector calls each with every transcript and predicate of the two files of
+// vectors, for the kinds that are built.
+func eachVector(t *testing.T, each func(name string, c *Check, tr *transcript)) {
+	t.Helper()
+	var plain struct {
+		Vectors []struct {
+			Name       string          `json:"name"`
+			Transcript transcript      `json:"transcript"`
+			Predicate  json.RawMessage `json:"predicate"`
+		} `json:"vectors"`
+	}
+	readVectors(t, "evaluator-vectors.json", &plain)
+	for _, v := range plain.Vectors {
+		if c, ok := adaptCheck(t, v.Predicate); ok {
+			each(v.Name, c, &v.Transcript)
+		}
+	}
+	var corpus struct {
+		Items []struct {
+			ID         string     `json:"id"`
+			Transcript transcript `json:"transcript"`
+			Expect     []struct {
+				Predicate json.RawMessage `json:"predicate"`
+			} `json:"expect"`
+		} `json:"items"`
+	}
+	readVectors(t, "uvc-corpus.json", &corpus)
+	for _, item := range corpus.Items {
+		for _, e := range item.Expect {
+			if c, ok := adaptCheck(t, e.Predicate); ok {
+				each(item.ID, c, &item.Transcript)
+			}
+		}
 	}
 }
