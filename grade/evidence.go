@@ -15,7 +15,7 @@ import (
 // server's key is its own name; see [predicate.Evidence.NameServer] for a label.
 func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.Schemas) *predicate.Evidence {
 	ev := &predicate.Evidence{Capture: s.Capture, Lists: s.Lists, Schemas: cache, Turn: -1}
-	if l := s.Declared; l != nil {
+	if l := s.DeclaredCatalog(); l != nil {
 		ev.Declarations = make([]predicate.Declaration, len(l.Tools))
 		for i := range l.Tools {
 			ev.Declarations[i] = predicate.Declaration{ServerKey: s.Server.Name, Tool: &l.Tools[i]}

@@ -145,11 +145,10 @@ func (s *sess) capture(pending int) {
 		c.Why = append(c.Why, fmt.Sprintf("calls that were pending at the session's last record: %d", pending))
 		c.ToolErrors, c.ToolResults, c.ToolCallTimings = Partial, Partial, Partial
 	}
-	s.Declared = s.declared()
 	c.ToolDeclarations, c.ToolInventory = s.declarations(), s.inventory()
 	if c.ToolDeclarations == Absent {
 		c.Why = append(c.Why, "no tools/list on the wire")
-	} else if l := s.Declared; l.State != catalog.Complete {
+	} else if l := s.declared(); l.State != catalog.Complete {
 		c.Why = append(c.Why, fmt.Sprintf("the tool list is %s: %s", l.State, l.Why))
 	}
 }
@@ -180,7 +179,7 @@ func (s *sess) declared() *catalog.List {
 }
 
 func (s *sess) declarations() CaptureState {
-	l := s.Declared
+	l := s.declared()
 	switch {
 	case l == nil:
 		return Absent

@@ -63,10 +63,6 @@ type Session struct {
 	// Lists are the page chains of tools/list, in order. The catalog that holds
 	// for a call is Call.Catalog.
 	Lists []*catalog.List
-	// Declared is the list that stands for what the server declares, whose state
-	// Capture.ToolDeclarations is: of several complete ones the last before the
-	// first call, else the last; nil when there is none.
-	Declared *catalog.List
 	// ToolsCapability tells whether the server declared the tools capability;
 	// nil when its capabilities are not on record.
 	ToolsCapability *bool
