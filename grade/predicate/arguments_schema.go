@@ -145,10 +145,13 @@ func CheckArguments(call *CallEvidence, cache *Schemas) (*schema.Schema, []schem
 	return s, violations, err
 }
 
-func describe(v schema.Violation) string {
+func describe(v schema.Violation) string { return describeIn(v, "the arguments") }
+
+// describeIn shows a violation; whole is the word for the value itself.
+func describeIn(v schema.Violation, whole string) string {
 	at := v.Path
 	if at == "" {
-		at = "the arguments"
+		at = whole
 	}
 	return fmt.Sprintf("%s at %s: %s", v.Class, cut(at, 80), cut(Scrub(v.Message), maxShown))
 }

@@ -118,13 +118,19 @@ type ToolResult struct {
 	ToolUseID string
 	Record    int64 // of the answer
 	IsError   bool
-	// Content reads the result. Sizes and texts of 100 MB are read once a check,
-	// and not kept.
+	// Content reads the result. It is called at most once a check, and a check must
+	// not change what it returns; an error means that nothing can be said of it.
 	Content func() (*ResultContent, error)
-	// Bytes is the size of the result as the model would see it, before any cut
-	// (UTF-8); SizeComplete tells that it is known (grading.md 0.1).
-	Bytes        int64
-	SizeComplete bool
+	// Size measures the result. It does not need Content.
+	Size func() (ResultSize, error)
+}
+
+// ResultSize is the size of a result as the model would see it, before any cut:
+// UTF-8 bytes (grading.md 0.1).
+type ResultSize struct {
+	Bytes int64
+	// Complete tells that all of it was measured.
+	Complete bool
 	// Basis is raw_result or model_visible_output.
 	Basis string
 }
@@ -140,6 +146,11 @@ type ResultContent struct {
 	// Structured is structuredContent as it was sent, JSON an output of another
 	// kind that some hosts have; nil: absent.
 	Structured, JSON *value.Value
+	// StructuredLen is the length in bytes of Structured's JSON text as it was sent.
+	StructuredLen int
+	// Unread says why Structured could not be read, though there is one: a limit.
+	// Text holds all the same.
+	Unread error
 }
 
 // Declaration is one tool as one server listed it.

@@ -97,6 +97,24 @@ var built = []*Kind{
 
 	noToolErrors,
 	toolLatencyUnder,
+
+	toolResultContains,
+	toolResultMatches,
+	toolResultMatchesSchema,
+	toolResultSizeUnder,
+	toolErrorNamesInput,
+	fullPageHasContinuation,
+
+	responseCloseTo,
+	responseContains,
+	responseMatches,
+	finalAssistantMessageNonEmpty,
+	tokenBudgetUnder,
+	turnCountUnder,
+	widgetRendered,
+	widgetRenderLatencyUnder,
+	widgetNoConsoleErrors,
+	noEndingQuestion,
 }
 
 // Lookup returns what is known of a kind; k is nil when it is not built yet.

@@ -14,7 +14,7 @@ import (
 )
 
 // entries makes a list of tools of their JSON text.
-func entries(texts ...string) *catalog.List {
+func toolList(texts ...string) *catalog.List {
 	l := &catalog.List{State: catalog.Complete}
 	for i, text := range texts {
 		var v vectorTool
@@ -33,7 +33,7 @@ func entries(texts ...string) *catalog.List {
 func declared(texts ...string) *Evidence {
 	ev := evidence(nil)
 	ev.Declarations = []Declaration{}
-	l := entries(texts...)
+	l := toolList(texts...)
 	for i := range l.Tools {
 		ev.Declarations = append(ev.Declarations, Declaration{"one", &l.Tools[i]})
 	}
@@ -295,37 +295,37 @@ func outcomeRows() map[string][]outcomeRow {
 			{"empty name", `{"type":"toolCalledBefore","toolName":"","beforeToolName":"u"}`, evidence(nil), Fail, "empty"},
 		},
 		"noDeprecatedToolCalled": {
-			{"none", deprecatd, evidence(entries(`{"name":"t","description":"Lists deprecated things"}`), "t"), Pass, ""},
-			{"no description", deprecatd, evidence(entries(bare), "bare"), Pass, ""},
-			{"no call", deprecatd, evidence(entries(bare)), Pass, ""},
-			{"called", deprecatd, evidence(entries(`{"name":"t","description":"Deprecated: old"}`), "t"), Fail, "Deprecated: old"},
-			{"called in the host alone", deprecatd, evidence(entries(`{"name":"t","description":"Deprecated: old"}`), "t").with(hostOnly(0)), Fail, ""},
-			{"not on the list", deprecatd, evidence(entries(bare), "ghost"), Error, "does not have it"},
-			{"not on the list beside a deprecated one", deprecatd, evidence(entries(`{"name":"t","description":"Use u instead"}`), "ghost", "t"), Fail, ""},
-			{"deprecated and not called", deprecatd, evidence(entries(`{"name":"t","description":"Deprecated."}`, bare), "bare"), Pass, ""},
-			{"partial list, no call", deprecatd, partly(evidence(entries(bare)), ToolInventory), Error, "partial"},
-			{"partial calls", deprecatd, partly(evidence(entries(bare), "bare"), ToolCalls), Error, ""},
+			{"none", deprecatd, evidence(toolList(`{"name":"t","description":"Lists deprecated things"}`), "t"), Pass, ""},
+			{"no description", deprecatd, evidence(toolList(bare), "bare"), Pass, ""},
+			{"no call", deprecatd, evidence(toolList(bare)), Pass, ""},
+			{"called", deprecatd, evidence(toolList(`{"name":"t","description":"Deprecated: old"}`), "t"), Fail, "Deprecated: old"},
+			{"called in the host alone", deprecatd, evidence(toolList(`{"name":"t","description":"Deprecated: old"}`), "t").with(hostOnly(0)), Fail, ""},
+			{"not on the list", deprecatd, evidence(toolList(bare), "ghost"), Error, "does not have it"},
+			{"not on the list beside a deprecated one", deprecatd, evidence(toolList(`{"name":"t","description":"Use u instead"}`), "ghost", "t"), Fail, ""},
+			{"deprecated and not called", deprecatd, evidence(toolList(`{"name":"t","description":"Deprecated."}`, bare), "bare"), Pass, ""},
+			{"partial list, no call", deprecatd, partly(evidence(toolList(bare)), ToolInventory), Error, "partial"},
+			{"partial calls", deprecatd, partly(evidence(toolList(bare), "bare"), ToolCalls), Error, ""},
 		},
 		"noDestructiveToolCalled": {
-			{"reads", destruct, evidence(entries(readOnly), "list"), Pass, ""},
-			{"says it is not", destruct, evidence(entries(`{"name":"t","annotations":{"destructiveHint":false}}`), "t"), Pass, ""},
-			{"says it is", destruct, evidence(entries(deletes), "delete"), Fail, "destructiveHint is true"},
-			{"says it is, and reads", destruct, evidence(entries(`{"name":"t","annotations":{"destructiveHint":true,"readOnlyHint":true}}`), "t"), Fail, ""},
-			{"says nothing: the default", destruct, evidence(entries(`{"name":"t","annotations":{"title":"T"}}`), "t"), Fail, "by default"},
-			{"readOnlyHint false says nothing", destruct, evidence(entries(`{"name":"t","annotations":{"readOnlyHint":false}}`), "t"), Fail, "by default"},
-			{"a hint that is text says nothing", destruct, evidence(entries(`{"name":"t","annotations":{"readOnlyHint":"true"}}`), "t"), Fail, "by default"},
-			{"chosen and denied", destruct, evidence(entries(deletes), "delete").with(hostOnly(0)), Fail, "never reached"},
-			{"destructive and not called", destruct, evidence(entries(deletes, readOnly), "list"), Pass, ""},
-			{"no annotations", destruct, evidence(entries(readOnly, bare), "bare"), Error, "no annotations"},
-			{"not on the list", destruct, evidence(entries(readOnly), "ghost"), Error, "does not have it"},
-			{"unknown beside a destructive one", destruct, evidence(entries(deletes), "ghost", "delete"), Fail, ""},
-			{"no tool has annotations, no call", destruct, evidence(entries(bare)), Error, "no tool in the list"},
-			{"empty list, no call", destruct, evidence(entries()), Error, "no tool in the list"},
-			{"no call", destruct, evidence(entries(deletes)), Pass, ""},
-			{"annotations beyond a limit", destruct, evidence(entries(`{"name":"t","annotations":{"x":`+strings.Repeat("[", 1001)+strings.Repeat("]", 1001)+`}}`), "t"), Error, "nested deeper"},
-			{"partial list", destruct, partly(evidence(entries(deletes), "delete"), ToolInventory), Error, "partial"},
-			{"partial calls", destruct, partly(evidence(entries(readOnly), "list"), ToolCalls), Error, ""},
-			{"partial calls, a destructive one", destruct, partly(evidence(entries(deletes), "delete"), ToolCalls), Fail, ""},
+			{"reads", destruct, evidence(toolList(readOnly), "list"), Pass, ""},
+			{"says it is not", destruct, evidence(toolList(`{"name":"t","annotations":{"destructiveHint":false}}`), "t"), Pass, ""},
+			{"says it is", destruct, evidence(toolList(deletes), "delete"), Fail, "destructiveHint is true"},
+			{"says it is, and reads", destruct, evidence(toolList(`{"name":"t","annotations":{"destructiveHint":true,"readOnlyHint":true}}`), "t"), Fail, ""},
+			{"says nothing: the default", destruct, evidence(toolList(`{"name":"t","annotations":{"title":"T"}}`), "t"), Fail, "by default"},
+			{"readOnlyHint false says nothing", destruct, evidence(toolList(`{"name":"t","annotations":{"readOnlyHint":false}}`), "t"), Fail, "by default"},
+			{"a hint that is text says nothing", destruct, evidence(toolList(`{"name":"t","annotations":{"readOnlyHint":"true"}}`), "t"), Fail, "by default"},
+			{"chosen and denied", destruct, evidence(toolList(deletes), "delete").with(hostOnly(0)), Fail, "never reached"},
+			{"destructive and not called", destruct, evidence(toolList(deletes, readOnly), "list"), Pass, ""},
+			{"no annotations", destruct, evidence(toolList(readOnly, bare), "bare"), Error, "no annotations"},
+			{"not on the list", destruct, evidence(toolList(readOnly), "ghost"), Error, "does not have it"},
+			{"unknown beside a destructive one", destruct, evidence(toolList(deletes), "ghost", "delete"), Fail, ""},
+			{"no tool has annotations, no call", destruct, evidence(toolList(bare)), Error, "no tool in the list"},
+			{"empty list, no call", destruct, evidence(toolList()), Error, "no tool in the list"},
+			{"no call", destruct, evidence(toolList(deletes)), Pass, ""},
+			{"annotations beyond a limit", destruct, evidence(toolList(`{"name":"t","annotations":{"x":`+strings.Repeat("[", 1001)+strings.Repeat("]", 1001)+`}}`), "t"), Error, "nested deeper"},
+			{"partial list", destruct, partly(evidence(toolList(deletes), "delete"), ToolInventory), Error, "partial"},
+			{"partial calls", destruct, partly(evidence(toolList(readOnly), "list"), ToolCalls), Error, ""},
+			{"partial calls, a destructive one", destruct, partly(evidence(toolList(deletes), "delete"), ToolCalls), Fail, ""},
 		},
 
 		"argumentsMatchToolSchema": {

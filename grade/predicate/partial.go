@@ -74,6 +74,40 @@ var PartialRules = []PartialRule{
 	{Kind: "noToolErrors", Channel: ToolErrors, Pass: Error, Fail: Fail},
 	{Kind: "toolLatencyUnder", Channel: ToolCalls, Pass: Error, Fail: Fail},
 	{Kind: "toolLatencyUnder", Channel: ToolCallTimings, Pass: Error, Fail: Fail},
+
+	// A result that was seen came; the needle, or the match, may be in a lost one.
+	// Too many matches are a violation that was seen, and an upper bound that holds
+	// is a pass that rests on absence.
+	{Kind: "toolResultContains", Channel: ToolCalls, Pass: Pass, Fail: Error},
+	{Kind: "toolResultContains", Channel: ToolResults, Pass: Pass, Fail: Error},
+	{Kind: "toolResultMatches", Channel: ToolCalls, Pass: Pass, Fail: Fail, Unseen: Error},
+	{Kind: "toolResultMatches", Channel: ToolResults, Pass: Pass, Fail: Fail, Unseen: Error},
+	// A violation stays; that there was no call at all (Unseen) is not known.
+	{Kind: "toolResultMatchesSchema", Channel: ToolCalls, Pass: Error, Fail: Fail, Unseen: Error},
+	{Kind: "toolResultMatchesSchema", Channel: ToolResults, Pass: Error, Fail: Fail, Unseen: Error},
+	{Kind: "toolResultSizeUnder", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "toolResultSizeUnder", Channel: ToolResults, Pass: Error, Fail: Fail},
+	// An error that names nothing stays one when its call is known; else a lost call
+	// may have sent what it says (Unseen). The tool's own entry is enough, whatever
+	// the inventory's state (grading.md 0.1): the function looks for it.
+	{Kind: "toolErrorNamesInput", Channel: ToolCalls, Pass: Error, Fail: Fail, Unseen: Error},
+	{Kind: "toolErrorNamesInput", Channel: ToolErrors, Pass: Error, Fail: Fail},
+	{Kind: "toolErrorNamesInput", Channel: ToolInventory, Pass: Pass, Fail: Fail},
+	// Results that are not complete decide nothing here (grading.md 1.5).
+	{Kind: "fullPageHasContinuation", Channel: ToolCalls, Pass: Error, Fail: Fail},
+	{Kind: "fullPageHasContinuation", Channel: ToolResults, Pass: Error, Fail: Error},
+
+	// A conversation that is absent or partial decides nothing (grading.md 0.2.6).
+	{Kind: "responseCloseTo", Channel: FinalText, Pass: Error, Fail: Error},
+	{Kind: "responseContains", Channel: FinalText, Pass: Error, Fail: Error},
+	{Kind: "responseMatches", Channel: FinalText, Pass: Error, Fail: Error},
+	{Kind: "finalAssistantMessageNonEmpty", Channel: FinalText, Pass: Error, Fail: Error},
+	{Kind: "noEndingQuestion", Channel: FinalText, Pass: Error, Fail: Error},
+	{Kind: "tokenBudgetUnder", Channel: UsageCount, Pass: Error, Fail: Error},
+	{Kind: "turnCountUnder", Channel: Turns, Pass: Error, Fail: Error},
+	{Kind: "widgetRendered", Channel: Renders, Pass: Error, Fail: Error},
+	{Kind: "widgetRenderLatencyUnder", Channel: Renders, Pass: Error, Fail: Error},
+	{Kind: "widgetNoConsoleErrors", Channel: Renders, Pass: Error, Fail: Error},
 }
 
 // State returns the capture state of a channel; a state that was never declared

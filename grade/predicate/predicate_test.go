@@ -195,7 +195,7 @@ func TestCorners(t *testing.T) {
 		{parsed(t, `{"type":"toolInputSchemasWellFormed"}`), Pass, Error},
 		{parsed(t, `{"type":"toolOutputSchemasPresent"}`), Pass, Error},
 	} {
-		a := evidence(entries(`{"name":"t","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`))
+		a := evidence(toolList(`{"name":"t","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`))
 		a.Declarations = []Declaration{} // complete and empty
 		// B has no capture block; the adapter states calls and errors complete.
 		b := evidence(nil, "t {}").with(func(ev *Evidence) {
@@ -238,8 +238,8 @@ func TestPartialRules(t *testing.T) {
 		"firstToolWas":            {parsed(t, `{"type":"firstToolWas","toolName":"t"}`), made(nil, "t"), made(nil, "u")},
 		"toolCallCountUnder":      {parsed(t, `{"type":"toolCallCountUnder","count":2}`), made(nil, "t"), made(nil, "t", "t")},
 		"toolCalledBefore":        {parsed(t, `{"type":"toolCalledBefore","toolName":"t","beforeToolName":"u"}`), made(nil, "t", "u"), made(nil, "u")},
-		"noDeprecatedToolCalled":  {parsed(t, `{"type":"noDeprecatedToolCalled"}`), made(entries(bare), "bare"), made(entries(`{"name":"t","description":"Deprecated."}`), "t")},
-		"noDestructiveToolCalled": {parsed(t, `{"type":"noDestructiveToolCalled"}`), made(entries(readOnly), "list"), made(entries(deletes), "delete")},
+		"noDeprecatedToolCalled":  {parsed(t, `{"type":"noDeprecatedToolCalled"}`), made(toolList(bare), "bare"), made(toolList(`{"name":"t","description":"Deprecated."}`), "t")},
+		"noDestructiveToolCalled": {parsed(t, `{"type":"noDestructiveToolCalled"}`), made(toolList(readOnly), "list"), made(toolList(deletes), "delete")},
 		"noRepeatedIdenticalCall": {parsed(t, `{"type":"noRepeatedIdenticalCall"}`), made(nil, "t"), made(nil, "t", "t")},
 		"toolInputMatches":        {parsed(t, `{"type":"toolInputMatches","toolName":"t","patterns":["x"],"max":9}`), made(nil, `t {"q":"x"}`), made(nil, `t {}`)},
 		"toolCalledAtLeastOnce": {check(t, "toolCalledAtLeastOnce", toolName("t")),

@@ -1,0 +1,196 @@
+package predicate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/record/session"
+)
+
+var fullPageHasContinuation = &Kind{
+	Name:  "fullPageHasContinuation",
+	Title: "A full page says whether there is more",
+	Text: `An observation. A call that asks for at most n entries and gets exactly n got a full page, and its
+result must say whether there are more: by one of the keys nextCursor, next_cursor, hasMore, has_more, cursor,
+nextPage, next_page, nextPageToken, truncated, whatever their value. n is the first of the arguments limit,
+page_size, pageSize, per_page, perPage, max_results, maxResults, first, top that is a positive whole number; the page is the
+longest top-level list of the result's JSON, or the JSON itself. A bare list that is full fails: it cannot say
+anything. Results that are not captured whole, cut or not readable are errors.`,
+	Example:  `{type: fullPageHasContinuation, toolName: list_orders, role: advisory}`,
+	Since:    1,
+	Channels: []Channel{ToolCalls, ToolResults},
+	Fields:   []Field{toolNameField},
+	Notes:    []string{"It is right about what it sees and may be wrong about what it means: a full page may be the last one."},
+	Evaluate: evalFullPage,
+}
+
+var (
+	limitKeys        = []string{"limit", "page_size", "pageSize", "per_page", "perPage", "max_results", "maxResults", "first", "top"}
+	continuationKeys = []string{"nextCursor", "next_cursor", "hasMore", "has_more", "cursor", "nextPage", "next_page", "nextPageToken", "truncated"}
+)
+
+func evalFullPage(c *Check, ev *Evidence) Outcome {
+	if s := ev.State(ToolResults); s != session.Complete {
+		return errorOutcome("pages cannot be told: results are %s", s)
+	}
+	name, named := c.Text("toolName")
+	o := Outcome{Expected: "full pages that say whether there is more"}
+	pairs := ev.pairResults()
+	var wrong []string
+	var bad unread
+	full, failed := 0, 0
+	for i := range ev.Calls {
+		call := &ev.Calls[i]
+		r := pairs[i]
+		if r == nil || named && call.Tool != name {
+			continue
+		}
+		n, key, err := pageLimit(call)
+		if err != nil {
+			bad.add(r.String(), err, call.Seq)
+			continue
+		}
+		if key == "" {
+			continue
+		}
+		length, said, err := page(r)
+		switch {
+		case err != nil:
+			bad.add(r.String(), err, r.Seq, r.Record)
+		case length != n:
+		case said:
+			full++
+		default:
+			full++
+			if failed++; len(wrong) < maxListed {
+				wrong = append(wrong, fmt.Sprintf("%s: %s for %s %d, and no word of more", r, entries(length), key, n))
+			}
+			o.citeResult(r)
+		}
+	}
+	o.Actual = fmt.Sprintf("%d of %s", failed, count(full, "full page"))
+	if failed > 0 {
+		o.Result = Fail
+		o.Reason = list(wrong, failed)
+		return o
+	}
+	if bad.decide(&o) {
+		return o
+	}
+	o.Result = Pass
+	if o.Actual = "no full page"; full > 0 {
+		o.Actual = fmt.Sprintf("%s, each says whether there is more", count(full, "full page"))
+	}
+	o.Reason = o.Actual
+	return o
+}
+
+func entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// pairResults finds the result of each call, nil where there is none: by the
+// call's record, else by the host's id of the tool use, else the first of the same
+// tool that is not used up (grading.md 1.5).
+func (ev *Evidence) pairResults() []*ToolResult {
+	byCall := map[CallRef]int{}
+	byUse := map[string]int{}
+	allHaveUse := true
+	for i := range ev.Results {
+		r := &ev.Results[i]
+		if r.Seq != 0 {
+			byCall[CallRef{r.Seq, r.Index}] = i
+			continue
+		}
+		if r.ToolUseID == "" {
+			allHaveUse = false
+		} else if _, twice := byUse[r.ToolUseID]; !twice {
+			byUse[r.ToolUseID] = i
+		}
+	}
+	used := make([]bool, len(ev.Results))
+	next := map[string]int{} // per tool: results before it are used or not the tool's
+	out := make([]*ToolResult, len(ev.Calls))
+	for i := range ev.Calls {
+		c := &ev.Calls[i]
+		at, ok := byCall[CallRef{c.Seq, c.Index}]
+		if !ok && c.ToolUseID != "" {
+			at, ok = byUse[c.ToolUseID]
+		}
+		if !ok && !(c.ToolUseID != "" && allHaveUse) {
+			for at = next[c.Tool]; at < len(ev.Results); at++ {
+				if r := &ev.Results[at]; r.Seq == 0 && r.Tool == c.Tool && !used[at] {
+					ok = true
+					break
+				}
+			}
+			next[c.Tool] = at
+		}
+		if ok {
+			used[at] = true
+			out[i] = &ev.Results[at]
+		}
+	}
+	return out
+}
+
+// pageLimit is how many entries a call asks for, and by which argument; key is
+// empty when it does not.
+func pageLimit(c *CallEvidence) (n int64, key string, err error) {
+	args, err := c.sentArguments()
+	if err != nil {
+		return 0, "", err
+	}
+	for _, key := range limitKeys {
+		v, ok := args.Get(key)
+		if !ok || v.Kind != value.Number {
+			continue
+		}
+		n, fits, whole := value.Integer(v.Str)
+		if !whole || fits && n <= 0 || v.Str[0] == '-' {
+			continue
+		}
+		if !fits {
+			n = math.MaxInt64 // no page is as long
+		}
+		return n, key, nil
+	}
+	return 0, "", nil
+}
+
+// page is the length of a result's page, -1 without one, and whether the result
+// says that there is more, or that there is not.
+func page(r *ToolResult) (length int64, said bool, err error) {
+	c, err := r.Content()
+	if err != nil {
+		return 0, false, err
+	}
+	v, _, err := c.payload()
+	if err == nil && v == nil && c.Truncated {
+		err = errCut
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	length = -1
+	switch {
+	case v == nil:
+	case v.Kind == value.Array:
+		length = int64(len(v.Arr))
+	case v.Kind == value.Object:
+		for i := range v.Obj {
+			if m := &v.Obj[i].Value; m.Kind == value.Array {
+				length = max(length, int64(len(m.Arr)))
+			}
+		}
+		for _, k := range continuationKeys {
+			_, has := v.Get(k)
+			said = said || has
+		}
+	}
+	return length, said, nil
+}

@@ -1,0 +1,135 @@
+package predicate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/record/session"
+)
+
+var toolResultContains = &Kind{
+	Name:  "toolResultContains",
+	Title: "A result has a text in it",
+	Text: `Passes when one result in scope contains the needle: in its text blocks, joined without separator, or
+in its structuredContent written as JSON without spaces and with its keys in the order sent. Results
+with isError: true are searched too; the text of a protocol error is no result. Fails when every result was
+captured and none contains it, and when no call was answered though all was captured. A call without a result
+where no other has one, a text that was cut, and a result that cannot be read are errors, unless another
+result contains the needle.`,
+	Example:  `{type: toolResultContains, needle: "Order 1042", toolName: find_order}`,
+	Since:    1,
+	Channels: []Channel{ToolCalls, ToolResults},
+	Fields: []Field{
+		{Name: "needle", Type: Text, Required: true, MaxUnits: 1000, Text: "The text to find."},
+		caseSensitiveField,
+		toolNameField,
+	},
+	Notes:    []string{caseNote},
+	Evaluate: evalResultContains,
+}
+
+// caseSensitiveField is what the kinds that look for a text share.
+var caseSensitiveField = Field{Name: "caseSensitive", Type: Flag, Text: "Whether case counts. Default false."}
+
+const caseNote = "Without caseSensitive both texts are put in lower case by Unicode's full mapping, in no locale."
+
+// needle looks for a text, in lower case unless case counts.
+type needle struct {
+	text string
+	fold bool
+}
+
+// newNeedle reads the fields needle and caseSensitive; ok is false for an empty needle.
+func newNeedle(c *Check) (n needle, ok bool) {
+	n.text, _ = c.Text("needle")
+	if n.fold = !c.Flag("caseSensitive"); n.fold {
+		n.text = value.Lower(n.text)
+	}
+	return n, n.text != ""
+}
+
+func (n needle) in(text string) bool {
+	if n.fold {
+		text = value.Lower(text)
+	}
+	return strings.Contains(text, n.text)
+}
+
+// inResult searches text, structuredContent and json, which stand on lines of
+// their own (grading.md 1.5).
+func (n needle) inResult(c *ResultContent) bool {
+	var parts []string
+	if c.HasText {
+		parts = append(parts, c.Text)
+	}
+	for _, v := range []*value.Value{c.Structured, c.JSON} {
+		if v != nil {
+			parts = append(parts, string(value.Plain(nil, v)))
+		}
+	}
+	if strings.Contains(n.text, "\n") {
+		return n.in(strings.Join(parts, "\n"))
+	}
+	// A needle of one line cannot reach from one part into another, so large parts
+	// need not be put together.
+	for _, p := range parts {
+		if n.in(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func evalResultContains(c *Check, ev *Evidence) Outcome {
+	n, ok := newNeedle(c)
+	if !ok {
+		return Outcome{Result: Fail, Reason: "needle is empty"}
+	}
+	name, named := c.Text("toolName")
+	expected := "a result with " + Quoted(n.text) + " in it"
+	results := ev.resultsOf(name, named)
+	if len(results) == 0 {
+		o, none := ev.unanswered(name, named)
+		if o.Expected = expected; none {
+			o.Result = Fail
+		}
+		return o
+	}
+	o := Outcome{Expected: expected}
+	var bad unread
+	for _, r := range results {
+		content, err := r.Content()
+		if err == nil && n.inResult(content) {
+			o.Result = Pass
+			o.Actual = "found"
+			o.Reason = fmt.Sprintf("%s has it", r)
+			o.citeResult(r)
+			return o
+		}
+		if err == nil {
+			if err = content.Unread; err == nil && content.Truncated {
+				err = errCut
+			}
+		}
+		if err != nil {
+			bad.add(r.String(), err, r.Seq, r.Record)
+		}
+	}
+	o.Actual = fmt.Sprintf("none in %s", count(len(results), "result"))
+	if bad.decide(&o) {
+		return o
+	}
+	if s := ev.State(ToolResults); s != session.Complete {
+		o.Result = Error
+		o.Reason = fmt.Sprintf("%s, and results are %s", o.Actual, s)
+		return o
+	}
+	o.Result = Fail
+	o.restsOnUnseen = true
+	o.Reason = o.Actual
+	for _, r := range results {
+		o.citeResult(r)
+	}
+	return o
+}
