@@ -127,7 +127,7 @@ func namesInput(e *ToolError, ev *Evidence) (fine, unseen bool, err error) {
 // other call comes into question; and all that do. One that was found because no
 // other was captured is not joined when calls are missing.
 func (e *ToolError) calls(ev *Evidence) (joined *CallEvidence, candidates []*CallEvidence) {
-	candidates = ev.inScope(e.Tool, e.Tool != "")
+	candidates = ev.wire(e.Tool, e.Tool != "")
 	for _, c := range candidates {
 		if e.Seq != 0 && c.Seq == e.Seq && c.Index == e.Index {
 			return c, candidates
@@ -209,7 +209,7 @@ func (e *ToolError) message(ev *Evidence) (text string, whole bool, err error) {
 
 // sentValues are the top-level argument values that a message could name.
 func sentValues(c *CallEvidence) ([]string, error) {
-	args, err := c.sentArguments()
+	args, _, err := c.arguments()
 	if err != nil {
 		return nil, err
 	}
@@ -228,20 +228,4 @@ func sentValues(c *CallEvidence) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// sentArguments reads the call's arguments; a call without any has {}.
-func (c *CallEvidence) sentArguments() (*value.Value, error) {
-	if c.Arguments == nil {
-		return &value.Value{Kind: value.Object}, nil
-	}
-	text, err := c.Arguments()
-	if err != nil {
-		return nil, err
-	}
-	v, err := ParseResult(text)
-	if err != nil {
-		return nil, fmt.Errorf("the arguments of %s (record %s): %w", tool(c.Tool), c.ID(), err)
-	}
-	return v, nil
 }

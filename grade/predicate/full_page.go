@@ -64,7 +64,7 @@ func evalFullPage(c *Check, ev *Evidence) Outcome {
 		default:
 			full++
 			if failed++; len(wrong) < maxListed {
-				wrong = append(wrong, fmt.Sprintf("%s: %s for %s %d, and no word of more", r, entries(length), key, n))
+				wrong = append(wrong, fmt.Sprintf("%s: %s for %s %d, and no word of more", r, pageLength(length), key, n))
 			}
 			o.citeResult(r)
 		}
@@ -86,7 +86,7 @@ func evalFullPage(c *Check, ev *Evidence) Outcome {
 	return o
 }
 
-func entries(n int64) string {
+func pageLength(n int64) string {
 	if n == 1 {
 		return "1 entry"
 	}
@@ -117,6 +117,9 @@ func (ev *Evidence) pairResults() []*ToolResult {
 	out := make([]*ToolResult, len(ev.Calls))
 	for i := range ev.Calls {
 		c := &ev.Calls[i]
+		if c.HostOnly {
+			continue // it never reached the server
+		}
 		at, ok := byCall[CallRef{c.Seq, c.Index}]
 		if !ok && c.ToolUseID != "" {
 			at, ok = byUse[c.ToolUseID]
@@ -141,7 +144,7 @@ func (ev *Evidence) pairResults() []*ToolResult {
 // pageLimit is how many entries a call asks for, and by which argument; key is
 // empty when it does not.
 func pageLimit(c *CallEvidence) (n int64, key string, err error) {
-	args, err := c.sentArguments()
+	args, _, err := c.arguments()
 	if err != nil {
 		return 0, "", err
 	}

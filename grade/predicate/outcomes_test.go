@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,15 @@ type outcomeRow struct {
 // outcomeRows holds a named row for every outcome that a kind can reach, and for
 // every rule that decides between them.
 func outcomeRows() map[string][]outcomeRow {
+	rows := callRows()
+	maps.Copy(rows, resultRows())
+	maps.Copy(rows, talkRows())
+	return rows
+}
+
+// callRows are those of the kinds of discovery, selection and call, and of the two
+// of response that read no result.
+func callRows() map[string][]outcomeRow {
 	unreadArguments := func(calls ...string) *Evidence {
 		return evidence(nil, calls...).with(unreadable(0))
 	}
@@ -420,6 +430,11 @@ func outcomeRows() map[string][]outcomeRow {
 
 func TestOutcomes(t *testing.T) {
 	all := outcomeRows()
+	for _, k := range Built() {
+		if all[k.Name] == nil {
+			t.Errorf("%s has no row", k.Name)
+		}
+	}
 	for kind, rows := range all {
 		reached := map[Result]bool{}
 		names := map[string]bool{}
@@ -456,6 +471,14 @@ func (r *outcomeRow) small() bool {
 		if text, err := r.ev.Calls[i].argumentsText(); err == nil && len(text) > 10_000 {
 			return false
 		}
+	}
+	for _, x := range r.ev.Results {
+		if c, err := x.Content(); err == nil && len(c.Text)+c.StructuredLen > 10_000 {
+			return false
+		}
+	}
+	if talk := r.ev.Conversation; talk != nil && len(talk.FinalText) > 10_000 {
+		return false
 	}
 	for _, d := range r.ev.Declarations {
 		if len(d.Tool.Annotations) > 10_000 {
@@ -512,6 +535,19 @@ func mustNotPass(t *testing.T, name string, c *Check, ev *Evidence) {
 		lost.Errors = slices.Delete(slices.Clone(ev.Errors), i, i+1)
 		try(fmt.Sprintf("without error %d", i), lost)
 	}
+	for i := range ev.Results {
+		lost := copyEvidence(ev).with(lose(ToolResults, session.Partial))
+		lost.Results = slices.Delete(slices.Clone(ev.Results), i, i+1)
+		try(fmt.Sprintf("without result %d", i), lost)
+		lost = copyEvidence(ev)
+		lost.Results = slices.Clone(ev.Results)
+		lost.Results[i].Content = func() (*ResultContent, error) { return nil, errors.New("the record is damaged") }
+		lost.Results[i].Size = func() (ResultSize, error) { return ResultSize{}, errors.New("the record is damaged") }
+		try(fmt.Sprintf("without the content of result %d", i), lost)
+	}
+	lost = copyEvidence(ev)
+	lost.Conversation = nil
+	try("without a conversation", lost)
 	for i := range ev.Timings {
 		lost := copyEvidence(ev).with(lose(ToolCallTimings, session.Partial))
 		lost.Timings = slices.Delete(slices.Clone(ev.Timings), i, i+1)

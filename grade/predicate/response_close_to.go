@@ -2,7 +2,7 @@ package predicate
 
 import (
 	"fmt"
-	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
@@ -63,8 +63,8 @@ func normalized(c *Check, text string) string {
 
 func evalCloseTo(c *Check, ev *Evidence) Outcome {
 	reference, ok := c.Text("reference")
-	limit := maxDistance(c)
-	if !ok || limit == nil || len(closeFaults(c)) > 0 || value.UTF16Len(reference) > maxCloseText {
+	limit, bounded := maxDistance(c)
+	if !ok || !bounded || len(closeFaults(c)) > 0 || value.UTF16Len(reference) > maxCloseText {
 		return errorOutcome("reference or maxDistance is out of bounds")
 	}
 	talk, o := ev.needs(FinalText)
@@ -96,27 +96,26 @@ func evalCloseTo(c *Check, ev *Evidence) Outcome {
 	length := max(len(a), len(b))
 	o.Result = Pass
 	word := "within"
-	if big.NewRat(int64(edits), int64(length)).Cmp(limit) > 0 {
+	// In doubles, rounded alike on both sides: a distance that was copied from a
+	// report, such as 0.3333333333333333, is one that passes.
+	if float64(edits)/float64(length) > limit {
 		o.Result, word = Fail, "over"
 	}
-	o.Reason = fmt.Sprintf("%d edits over %d characters, %s the distance of %s", edits, length, word, limit.FloatString(4))
+	o.Reason = fmt.Sprintf("%s over %s, %s the distance of %s", count(edits, "edit"), count(length, "character"), word, strconv.FormatFloat(limit, 'f', -1, 64))
 	if o.Result == Fail {
 		o.Reason += ": " + shown
 	}
 	return o
 }
 
-// maxDistance is the field of that name, exact; nil when it is not from 0 to 1.
-func maxDistance(c *Check) *big.Rat {
+// maxDistance is the field of that name; ok is false when it is not from 0 to 1.
+func maxDistance(c *Check) (limit float64, ok bool) {
 	v, ok := c.Field("maxDistance")
 	if !ok || v.Kind != value.Number || !value.Within01(v.Str) {
-		return nil
+		return 0, false
 	}
-	r, ok := new(big.Rat).SetString(v.Str)
-	if !ok {
-		return nil
-	}
-	return r
+	limit, err := strconv.ParseFloat(v.Str, 64)
+	return limit, err == nil
 }
 
 // levenshtein counts the edits between two texts; ok is false when they differ

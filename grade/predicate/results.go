@@ -92,12 +92,12 @@ func (ev *Evidence) resultsOf(name string, named bool) []*ToolResult {
 	return out
 }
 
-// onTheWire yields the calls in scope that owe a result. Host-only calls never
-// reached the server, and cancelled ones are complete without one (grading.md 0.1).
-func (ev *Evidence) onTheWire(name string, named bool) []*CallEvidence {
+// owing yields the calls in scope that owe a result: those on the wire, without the
+// cancelled ones, which are complete without one (grading.md 0.1).
+func (ev *Evidence) owing(name string, named bool) []*CallEvidence {
 	var out []*CallEvidence
-	for _, c := range ev.inScope(name, named) {
-		if !c.HostOnly && !c.Cancelled {
+	for _, c := range ev.wire(name, named) {
+		if !c.Cancelled {
 			out = append(out, c)
 		}
 	}
@@ -110,7 +110,7 @@ func (ev *Evidence) unanswered(name string, named bool) (o Outcome, ok bool) {
 	if s := ev.State(ToolResults); s != session.Complete {
 		return errorOutcome("no result is on record, and results are %s", s), false
 	}
-	if owed := ev.onTheWire(name, named); len(owed) > 0 {
+	if owed := ev.owing(name, named); len(owed) > 0 {
 		o = errorOutcome("%s without a result", count(len(owed), "call"))
 		for _, c := range owed {
 			o.cite(c.Seq)

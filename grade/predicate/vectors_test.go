@@ -21,9 +21,10 @@ type transcript struct {
 		ToolCallID string          `json:"toolCallId"`
 	} `json:"toolCalls"`
 	ToolErrors []struct {
-		ToolName string    `json:"toolName"`
-		Kind     ErrorKind `json:"kind"`
-		Message  string    `json:"message"`
+		ToolName   string    `json:"toolName"`
+		Kind       ErrorKind `json:"kind"`
+		Message    string    `json:"message"`
+		ToolCallID string    `json:"toolCallId"`
 	} `json:"toolErrors"`
 	ToolCallTimings []struct {
 		ToolName   string  `json:"toolName"`
@@ -37,6 +38,8 @@ type transcript struct {
 		ToolInventory    session.CaptureState `json:"toolInventory"`
 		ToolDeclarations session.CaptureState `json:"toolDeclarations"`
 	} `json:"capture"`
+	vectorResults
+	vectorTalk
 }
 
 type vectorTool struct {
@@ -56,8 +59,8 @@ func (v *vectorTool) entry() catalog.Tool {
 	return e
 }
 
-// adapt states what the vectors leave unsaid: calls and errors are complete
-// (vectors' README), and the inventory is the list that every call saw.
+// adapt states what the vectors leave unsaid: calls, errors and the conversation
+// are complete (vectors' README), and the inventory is the list that every call saw.
 func (tr *transcript) adapt() *Evidence {
 	ev := &Evidence{Capture: session.Capture{
 		ToolCalls: session.Complete, ToolErrors: session.Complete,
@@ -87,11 +90,19 @@ func (tr *transcript) adapt() *Evidence {
 		ev.Calls = append(ev.Calls, call)
 	}
 	for _, e := range tr.ToolErrors {
-		ev.Errors = append(ev.Errors, ToolError{Kind: e.Kind, Tool: e.ToolName, Message: e.Message})
+		out := ToolError{Kind: e.Kind, Tool: e.ToolName, Message: e.Message, Index: -1}
+		for i := range ev.Calls {
+			if e.ToolCallID != "" && ev.Calls[i].ToolUseID == e.ToolCallID {
+				out.Seq = ev.Calls[i].Seq
+			}
+		}
+		ev.Errors = append(ev.Errors, out)
 	}
 	for _, x := range tr.ToolCallTimings {
 		ev.Timings = append(ev.Timings, Timing{Tool: x.ToolName, Ns: int64(x.DurationMs * 1e6)})
 	}
+	tr.vectorResults.adapt(ev)
+	tr.vectorTalk.adapt(ev)
 	return ev
 }
 
