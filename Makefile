@@ -49,9 +49,11 @@ fuzz:
 	    if [ $$rc != 0 ] && grep -q 'context deadline exceeded' $(BIN)/fuzz.out && ! grep -q 'Failing input\|panic:' $(BIN)/fuzz.out; then rc=0; fi; \
 	    if [ $$rc != 0 ]; then cat $(BIN)/fuzz.out; exit 1; fi; tail -1 $(BIN)/fuzz.out; done; done
 
-# Tests that must wait for real time, or need a small disk.
+# The faults that a recorder has to survive, one line each with what was observed; a
+# test that fails is shown whole. For those that need real time, a small or a slow
+# disk, and about four minutes; -p 1, since figures of time are not to be disturbed.
 faults: build
-	$(call quiet,$(GO) test -tags faults -run 'Fault' -count 1 -v -timeout 15m ./...)
+	@$(GO) run ./fixtures/faults $(GO) test -json -tags faults -run Fault -count 1 -p 1 -timeout 15m ./...
 
 # Ten minutes of real servers under load, with bursts and restarts; ends with the accounting.
 MINUTES ?= 10

@@ -4,6 +4,7 @@ package grade_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // Case 16: arguments nested 12,000 deep cost the grader at most 2 s, from the
 // records to both reports, with a check that wants to read them.
 func TestFaultDeepNestingIsGradedInTime(t *testing.T) {
+	t.Attr("fault", "case 16: arguments nested 12,000 deep")
 	const limit = 2 * time.Second
 	r, err := fixtures.CaseFrames("16-deep-nesting")
 	if err != nil {
@@ -34,7 +36,7 @@ func TestFaultDeepNestingIsGradedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := time.Since(start)
-	t.Logf("decoded, graded and reported in %v", took)
+	t.Attr("observed", fmt.Sprintf("decoded, graded and reported in %v; verdict %s", took.Round(time.Microsecond), v.Word))
 	if took > limit {
 		t.Errorf("took %v, more than %v", took, limit)
 	}

@@ -4,6 +4,7 @@ package proxy_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -14,7 +15,8 @@ import (
 )
 
 // A host that is slow gets the ended server's last bytes all the same.
-func TestSlowHostGetsTheTail(t *testing.T) {
+func TestFaultSlowHost(t *testing.T) {
+	t.Attr("fault", "a host that is slow to read the last bytes")
 	w := quick
 	w.Stall = time.Hour
 	text := &proxytest.Text{Repeat: "0123456789abcde\n", Count: 11 << 10} // 176 KiB: three pipes' worth
@@ -39,11 +41,13 @@ func TestSlowHostGetsTheTail(t *testing.T) {
 	if !bytes.Equal(got.Bytes(), text.Bytes()) {
 		t.Errorf("%d bytes of %d came", got.Len(), len(text.Bytes()))
 	}
+	t.Attr("observed", fmt.Sprintf("the server ended with 64 KiB unread; all %d bytes came, long after the waits for grandchildren", got.Len()))
 }
 
 // While the host lives, an end of file starts no clock, whatever the server
 // does after it.
-func TestLiveHostIsNeverTimedOut(t *testing.T) {
+func TestFaultLiveHost(t *testing.T) {
+	t.Attr("fault", "an end of file, and a host that lives")
 	w := quick
 	h := start(t, w, proxytest.Program{
 		{WaitEOF: true}, {On: map[string]proxytest.Program{"USR1": {{Write: "late\n"}, {Exit: proxytest.Code(0)}}}},
@@ -57,10 +61,11 @@ func TestLiveHostIsNeverTimedOut(t *testing.T) {
 	if s := h.wait(); s.ExitCode() != 0 {
 		t.Errorf("status %+v\n%s", s, h.story())
 	}
+	t.Attr("observed", fmt.Sprintf("no signal after %d times the waits, then an answer and exit 0", 10))
 }
 
 // The times that cases 24, 26 and 30 ask for, with the waits that users get.
-func TestTimesOfTheCases(t *testing.T) {
+func TestFaultTimesOfTheCases(t *testing.T) {
 	limits := asserts(t, "30-child-ignores-eof")["proxy.exit_within_ms"].(map[string]any)
 	for _, c := range []struct {
 		name     string
@@ -79,6 +84,7 @@ func TestTimesOfTheCases(t *testing.T) {
 			time.Second, 5 * time.Second, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Attr("fault", "cases 24, 26, 30: "+c.name)
 			t.Parallel()
 			r := startProcess(t, relayOptions{Command: c.server.Argv()})
 			r.read("up\n")
@@ -90,7 +96,8 @@ func TestTimesOfTheCases(t *testing.T) {
 			if code := r.wait(); code != c.exit {
 				t.Errorf("status %d, want %d", code, c.exit)
 			}
-			if took := time.Since(began); took < c.from || took > c.to {
+			took := time.Since(began)
+			if took < c.from || took > c.to {
 				t.Errorf("after %v, want %v to %v", took, c.from, c.to)
 			}
 			if !c.vanish {
@@ -103,6 +110,7 @@ func TestTimesOfTheCases(t *testing.T) {
 				}
 			}
 			r.gone()
+			t.Attr("observed", fmt.Sprintf("status %d after %v (meant: %v to %v), nobody left", c.exit, took.Round(time.Millisecond), c.from, c.to))
 		})
 	}
 }

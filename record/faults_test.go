@@ -42,8 +42,16 @@ func (n *notices) all() []string {
 type disk struct {
 	mu   sync.Mutex
 	full bool
-	half int // fail the n-th write after half of it; 0: none
+	half int   // fail the n-th write after half of it; 0: none
+	err  error // how it fails; nil: there is no space
 	n    int
+}
+
+func (d *disk) error() error {
+	if d.err != nil {
+		return d.err
+	}
+	return syscall.ENOSPC
 }
 
 func (d *disk) set(full bool) {
@@ -61,11 +69,11 @@ func (f diskFile) WriteAt(p []byte, off int64) (int, error) {
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
 	if f.d.n++; f.d.full {
-		return 0, syscall.ENOSPC
+		return 0, f.d.error()
 	}
 	if f.d.n == f.d.half {
 		n, _ := f.f.WriteAt(p[:len(p)/2], off)
-		return n, syscall.ENOSPC
+		return n, f.d.error()
 	}
 	return f.f.WriteAt(p, off)
 }
@@ -85,6 +93,9 @@ func TestWriteError(t *testing.T) {
 		{"short write in the middle", &disk{half: 5}, true},
 		{"full and then free again", &disk{}, true},
 		{"full for good", &disk{}, false},
+		{"read-only for a while", &disk{err: syscall.EROFS}, true},
+		{"an input/output error in the middle of a write", &disk{half: 5, err: syscall.EIO}, true},
+		{"a quota that is used up", &disk{err: syscall.EDQUOT}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -108,8 +119,8 @@ func TestWriteError(t *testing.T) {
 					time.Sleep(50 * time.Millisecond)
 				}
 				r.Close(time.Minute)
-				if n := len(told.all()); n != 1 {
-					t.Errorf("told %d lines: %q", n, told.all())
+				if l := told.all(); len(l) != 1 || !strings.Contains(l[0], c.d.error().Error()) {
+					t.Errorf("told %d lines: %q", len(l), l)
 				}
 				if !r.Lossy() {
 					t.Error("the recorder does not know that it lost something")
@@ -237,33 +248,153 @@ func TestCap(t *testing.T) {
 	})
 }
 
-// The folder is removed with what is in it while recording: a new file, a gap.
-func TestFolderVanishes(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "gone")
+// The file, or its folder with what is in it, is removed while recording: a new
+// file, a gap that counts what the removed one held.
+func TestRemovedUnderUs(t *testing.T) {
+	for _, what := range []string{"file", "folder"} {
+		t.Run(what, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "gone")
+			synctest.Test(t, func(t *testing.T) {
+				var told notices
+				r, err := Begin(Config{Dir: dir, Transport: "stdio", Level: LevelFull, Notice: told.add})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sent := 0
+				for i := range 30 {
+					if i == 10 {
+						remove := r.Path()
+						if what == "folder" {
+							remove = dir
+						}
+						if err := os.RemoveAll(remove); err != nil {
+							t.Fatal(err)
+						}
+					}
+					r.Data(Client, message(i))
+					sent += len(message(i))
+					time.Sleep(200 * time.Millisecond)
+				}
+				r.Close(time.Minute)
+				names, _ := filepath.Glob(filepath.Join(dir, "*"))
+				if len(names) != 1 {
+					t.Fatalf("left behind: %q", names)
+				}
+				recs, end := readAll(t, names[0], Options{Verify: true})
+				if end.State != Sealed || end.Gaps == 0 || len(frames(recs)) < 10 {
+					t.Errorf("%d frames, %+v", len(frames(recs)), end)
+				}
+				if got := len(reconstruct(recs, Client)) + int(inGaps(recs, Client).Bytes); got != sent {
+					t.Errorf("recorded and lost are %d bytes, sent were %d", got, sent)
+				}
+				if l := told.all(); len(l) != 1 || !strings.Contains(l[0], "removed") {
+					t.Errorf("told %q", l)
+				}
+			})
+		})
+	}
+}
+
+// inGaps adds up what the gaps say of a direction.
+func inGaps(recs []*Record, from From) (lost GapStream) {
+	for _, rec := range recs {
+		if rec.Kind == KindGap {
+			lost.Bytes += rec.Gap.Streams[from].Bytes
+			lost.Frames += rec.Gap.Streams[from].Frames
+		}
+	}
+	return lost
+}
+
+// sleepyFile takes a microsecond for a byte: 1 MB/s.
+type sleepyFile struct{ f *os.File }
+
+func (s sleepyFile) WriteAt(p []byte, off int64) (int, error) {
+	time.Sleep(time.Duration(len(p)) * time.Microsecond)
+	return s.f.WriteAt(p, off)
+}
+
+// A disk of 1 MB/s under 20 MB/s that do not pack, on the fake clock: what is lost is
+// counted to the byte and to the line, and the end comes within what hosts give.
+func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told notices
-		r, err := Begin(Config{Dir: dir, Transport: "stdio", Level: LevelFull, Notice: told.add})
+		r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Notice: told.add,
+			wrap: func(f *os.File) io.WriterAt { return sleepyFile{f} }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 30 {
-			if i == 10 {
-				os.RemoveAll(dir)
+		var sent, lines int64
+		start := time.Now()
+		for range 1500 {
+			l := []byte(randomHex(10_000) + "\n")
+			r.Data(Server, l)
+			sent += int64(len(l))
+			lines++
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(start); took != 1500*time.Millisecond {
+			t.Errorf("the relay waited: %v", took)
+		}
+		closing := time.Now()
+		r.Close(SealLimit)
+		if took := time.Since(closing); took > 5*time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		recs, end := readAll(t, r.Path(), Options{Verify: true})
+		lost := inGaps(recs, Server)
+		if got := int64(len(reconstruct(recs, Server))); end.State != Sealed || end.Gaps == 0 || got == 0 || got+lost.Bytes != sent {
+			t.Errorf("%d bytes recorded and %d lost of %d, %+v", got, lost.Bytes, sent, end)
+		}
+		if n := int64(len(frames(recs))) + lost.Frames; n != lines {
+			t.Errorf("recorded and lost are %d lines of %d", n, lines)
+		}
+		if l := told.all(); len(l) != 1 {
+			t.Errorf("told %q", l)
+		}
+		<-r.done
+	})
+}
+
+// 100,000 frames in a second, and then a few: all are there, packed as chunk runs
+// while there are many and as lines again afterwards.
+func TestTinyFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const many, few = 100_000, 20
+		var sent bytes.Buffer
+		for i := range many + few {
+			l := fmt.Appendf(nil, "{\"n\":%d}\n", i)
+			sent.Write(l)
+			r.Data(Server, l)
+			if i%100 == 0 || i >= many {
+				time.Sleep(time.Millisecond)
 			}
-			r.Data(Client, message(i))
-			time.Sleep(200 * time.Millisecond)
+			if i == many {
+				time.Sleep(time.Second)
+			}
 		}
-		r.Close(time.Minute)
-		names, _ := filepath.Glob(filepath.Join(dir, "*"))
-		if len(names) != 1 {
-			t.Fatalf("left behind: %q", names)
+		r.Close(-time.Second)
+		data, err := os.ReadFile(r.Path())
+		if err != nil {
+			t.Fatal(err)
 		}
-		recs, end := readAll(t, names[0], Options{Verify: true})
-		if end.State != Sealed || end.Gaps == 0 || len(frames(recs)) < 10 {
+		recs, end := readAll(t, r.Path(), Options{Verify: true})
+		if end.State != Sealed || end.Gaps != 0 || len(frames(recs)) != many+few || reconstruct(recs, Server) != sent.String() {
 			t.Errorf("%d frames, %+v", len(frames(recs)), end)
 		}
-		if len(told.all()) != 1 {
-			t.Errorf("told %q", told.all())
+		// zstdcat skips runs: what it prints is the lines.
+		dec, _ := zstd.NewReader(nil)
+		defer dec.Close()
+		text, err := dec.DecodeAll(data, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(text, []byte(`"kind":"frame"`)); n < few-1 || n > many/2 {
+			t.Errorf("%d frames are lines", n)
 		}
 	})
 }

@@ -206,7 +206,7 @@ func randomBytes(rnd *rand.Rand) string {
 func checkOrder(t *testing.T, recs []*Record) {
 	t.Helper()
 	seq, at := int64(0), int64(0)
-	parts := map[From]int64{}
+	parts, open := map[From]int64{}, map[From]bool{}
 	for _, r := range recs {
 		if r.Seq == 0 {
 			continue
@@ -221,18 +221,16 @@ func checkOrder(t *testing.T, recs []*Record) {
 		if r.Since != nil && (r.Since.After >= r.Seq || r.Since.At > r.At) {
 			t.Errorf("seq %d at %d began after %d at %d", r.Seq, r.At, r.Since.After, r.Since.At)
 		}
-		if r.Cont != (parts[r.From] > 0) {
+		if r.Cont != open[r.From] {
 			t.Errorf("seq %d: cont is %v after a part of %d bytes", r.Seq, r.Cont, parts[r.From])
 		}
 		n := parts[r.From] + int64(len(r.Data))
-		parts[r.From] = n
+		parts[r.From], open[r.From] = n, r.More
 		if !r.More {
 			if r.Len != n {
 				t.Errorf("seq %d: len %d, its parts have %d", r.Seq, r.Len, n)
 			}
 			parts[r.From] = 0
-		} else if n == 0 {
-			parts[r.From] = 1
 		}
 	}
 }

@@ -59,6 +59,7 @@ type Config struct {
 	// Tests put faults here, and say when there is pressure.
 	wrap  func(*os.File) io.WriterAt
 	press func() bool
+	wall  func() time.Time // in the place of time.Now, for clock records
 }
 
 // Recorder takes copies of what a relay moves and writes the recording. Its
@@ -112,6 +113,9 @@ func Begin(cfg Config) (*Recorder, error) {
 	}
 	if cfg.Notice == nil {
 		cfg.Notice = func(string) {}
+	}
+	if cfg.wall == nil {
+		cfg.wall = time.Now
 	}
 	r := &Recorder{cfg: cfg, start: start, clock: start, flush: make(chan flushRequest), stop: make(chan time.Duration, 1), done: make(chan struct{})}
 	head := Header{
@@ -493,7 +497,7 @@ func (r *Recorder) frame(f *frame) {
 // tellClock writes a clock record every clockPeriod, and when the wall clock
 // and the monotonic one have moved apart (recorder.md 2.11).
 func (r *Recorder) tellClock() {
-	wall := time.Now()
+	wall := r.cfg.wall()
 	offset := int64(wall.Round(0).Sub(r.start.Round(0))) - r.now()
 	jump := offset - r.offset
 	if jump < 0 {
@@ -516,5 +520,8 @@ func (r *Recorder) answer(req flushRequest) {
 func (r *Recorder) finish(seal time.Duration) {
 	r.work(true)
 	r.behind.wait()
+	if r.expired.Load() {
+		seal = -1 // all of it again, on a disk that was too slow for the rest of it
+	}
 	r.w.end(seal)
 }

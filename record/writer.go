@@ -26,6 +26,12 @@ const (
 	statPeriod  = 250 * time.Millisecond
 	patience    = 100 * time.Millisecond
 	bufferBytes = 1 << 20 // packed bytes are written at the latest then
+	// What one write may take on a slow disk: the end must not wait long for the write
+	// that is under way (drainLimit, endLimit), so such a disk gets smaller ones.
+	firstStep = 128 << 10
+	leastStep = 32 << 10
+	quickStep = 20 * time.Millisecond
+	slowStep  = 200 * time.Millisecond
 )
 
 // writer writes a recording's lines to its files. It survives a full disk, a
@@ -59,6 +65,7 @@ type writer struct {
 	noted  atomic.Bool
 	lost   atomic.Bool // anything was lost at all
 	runs   int         // bytes of runs since the last check
+	step   int         // packed bytes are written at the latest then (see put)
 }
 
 type writerState uint8
@@ -143,7 +150,7 @@ type meta struct {
 func openWriter(cfg *Config, head Header, now func() int64) (w *writer, err error) {
 	dir, name, notice := cfg.Dir, cfg.Name, cfg.Notice
 	w = &writer{dir: dir, name: name, cap: cfg.Max, head: head, now: now, notice: notice,
-		patient: func() bool { return false }, wrap: cfg.wrap}
+		patient: func() bool { return false }, wrap: cfg.wrap, step: firstStep}
 	root, open, err := openDir(dir)
 	if err != nil {
 		return nil, err
@@ -233,7 +240,7 @@ func (w *writer) add(m meta, line []byte) {
 	}
 	w.fresh.add(&m)
 	w.whole.add(&m)
-	if len(w.buf) > bufferBytes {
+	if len(w.buf) > w.step {
 		w.write()
 	}
 	w.maybeNextSegment()
@@ -338,7 +345,13 @@ func (w *writer) write() error {
 		return nil
 	}
 	w.one[0] = w.buf
+	n, began := len(w.buf), time.Now()
 	err := w.put(w.one[:])
+	if took := time.Since(began); took > slowStep {
+		w.step = max(w.step/2, leastStep)
+	} else if took < quickStep && n >= w.step/2 {
+		w.step = min(w.step*2, bufferBytes)
+	}
 	w.buf = w.buf[:0]
 	if cap(w.buf) > 4*bufferBytes {
 		w.buf = nil

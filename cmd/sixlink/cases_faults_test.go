@@ -50,6 +50,7 @@ func TestFaultCaseHostGone(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			fault(t, "case 30: "+c.name)
 			t.Parallel()
 			h := newHome(t)
 			path, notes := h.path("r"+record.Suffix), h.path("signals")
@@ -83,7 +84,7 @@ func TestFaultCaseHostGone(t *testing.T) {
 			if b, _ := os.ReadFile(notes); c.name == "host-gone" && string(b) != "TERM\n" {
 				t.Errorf("the server noted %q", b)
 			}
-			t.Logf("observed: %s: over after %s, signals %q", c.name, seconds(took), sent)
+			observed(t, "over after %s, signals %q; the recording ends with an exit record", seconds(took), sent)
 		})
 	}
 }
@@ -96,6 +97,7 @@ func TestFaultCaseStderrInSmallSteps(t *testing.T) {
 	caseScript(t, "24-stderr-flood", &s)
 	for _, run := range s.Runs {
 		t.Run(run.Name, func(t *testing.T) {
+			fault(t, "case 24: stderr flood, reader "+run.Name)
 			t.Parallel()
 			h := newHome(t)
 			path := h.path("r" + record.Suffix)
@@ -137,7 +139,7 @@ func TestFaultCaseStderrInSmallSteps(t *testing.T) {
 				t.Errorf("%d bytes came out of stderr, %d were written, or they differ", len(got), len(s.stderr()))
 			}
 			h.holdsFlood(t, &s, path, stdout, sent, k.got)
-			t.Logf("observed: %s: the slowest reply took %v", run.Name, worst.Round(time.Millisecond))
+			observed(t, "the slowest reply took %v; stderr and stdout whole", worst.Round(time.Millisecond))
 		})
 	}
 }
@@ -145,6 +147,7 @@ func TestFaultCaseStderrInSmallSteps(t *testing.T) {
 // Case 26: the program ends within 2 s of the server, whatever the host does with
 // its stdin.
 func TestFaultCaseEndsWithServer(t *testing.T) {
+	fault(t, "case 26: the server ends, stdin stays open")
 	var script endScript
 	caseScript(t, "26-exit-codes", &script)
 	for _, run := range script.Runs {
@@ -162,12 +165,13 @@ func TestFaultCaseEndsWithServer(t *testing.T) {
 		if code != run.Exit || took > 2*time.Second {
 			t.Errorf("%s: status %d after %v", run.Name, code, took)
 		}
-		t.Logf("observed: %s: over %v after the answer", run.Name, took.Round(time.Millisecond))
+		observed(t, "%s: over after %v", run.Name, took.Round(time.Millisecond))
 	}
 }
 
 // Cases 16 and 49: what grading may take.
 func TestFaultCaseGradingTimes(t *testing.T) {
+	fault(t, "cases 16 and 49: hostile recordings are graded")
 	h := newHome(t)
 	deep := h.path("deep" + record.Suffix)
 	h.record(t, framesPlay(t, "16-deep-nesting"), "--out", deep)
@@ -183,7 +187,7 @@ func TestFaultCaseGradingTimes(t *testing.T) {
 		if noTrace(t, d); d.code != code || took > limit {
 			t.Errorf("%q: status %d after %v, want %d within %v", words, d.code, took, code, limit)
 		}
-		t.Logf("observed: grading %s took %v", filepath.Base(words[len(words)-1]), took.Round(time.Millisecond))
+		observed(t, "%s %v", filepath.Base(words[len(words)-1]), took.Round(time.Millisecond))
 	}
 	grade(2*time.Second, exitGood, "--suite", suite, deep)
 	for _, b := range bombs {
@@ -194,6 +198,7 @@ func TestFaultCaseGradingTimes(t *testing.T) {
 
 // Case 51, small-disk, with the case's own input.
 func TestFaultCaseSmallDisk(t *testing.T) {
+	fault(t, "case 51: a disk of 64 KiB")
 	disk := proxytest.NewDisk(t, 64<<10, skipped)
 	h, p := newHome(t), paddedPlay(t)
 	path := filepath.Join(disk.Dir, "r"+record.Suffix)
@@ -206,5 +211,5 @@ func TestFaultCaseSmallDisk(t *testing.T) {
 		t.Errorf("the recording claims to be whole: %+v", r.end)
 	}
 	h.neverPassed(t, path)
-	t.Logf("observed: %d records kept, state %s, %d gaps; told: %s", r.end.Records, r.end.State, r.end.Gaps, strings.TrimSpace(said))
+	observed(t, "%d records kept, state %s, %d gaps; told: %s", r.end.Records, r.end.State, r.end.Gaps, plain(strings.TrimSpace(said)))
 }

@@ -24,6 +24,7 @@ const (
 // The server closes its stdin and lives: the host sees a broken pipe, as it
 // would without us, and what it wrote is said to be undelivered.
 func TestFaultServerClosesStdin(t *testing.T) {
+	fault(t, "a server that closes stdin and lives on")
 	t.Parallel()
 	r := startReal(t, setup{command: proxytest.Program{
 		{ReadLine: 1}, {Close: "stdin"}, {Write: "closed\n"},
@@ -55,12 +56,13 @@ func TestFaultServerClosesStdin(t *testing.T) {
 		t.Errorf("%d bytes are undelivered, %d of the client are recorded", lost, k.streams[record.Client].bytes)
 	}
 	mustShow(t, r.path, "code 0")
-	t.Logf("observed: the host's write says %q, the server's answer after that came; %d bytes undelivered; %s", broken, lost, peak(r))
+	observed(t, "the host's write says %q, what the server says after that comes; %d bytes on record as undelivered; %s", broken, lost, peak(r))
 }
 
 // The server closes its stdout and lives: the host sees the end of file while
 // the server still reads.
 func TestFaultServerClosesStdout(t *testing.T) {
+	fault(t, "a server that closes stdout and lives on")
 	t.Parallel()
 	r := startReal(t, setup{command: proxytest.Program{
 		{Write: "last\n"}, {Close: "stdout"}, {ReadLine: 2}, {Exit: proxytest.Code(5)},
@@ -78,12 +80,13 @@ func TestFaultServerClosesStdout(t *testing.T) {
 	k.account(t, record.Client, digestOf([]byte("still\nheard\n")))
 	k.has(t, "close server stdout", "exit 5")
 	mustShow(t, r.path, "code 5")
-	t.Logf("observed: the host saw the end of stdout, the server took two more lines and ended with 5; %s", peak(r))
+	observed(t, "the host saw the end of stdout, the server took two more lines and ended with 5; %s", peak(r))
 }
 
 // 64 MiB on stderr, at full speed, while requests are answered: all three
 // streams are whole (case 24).
 func TestFaultStderrFlood(t *testing.T) {
+	fault(t, "a server that floods stderr")
 	t.Parallel()
 	text := proxytest.Text{Repeat: "e", Count: 1023, Then: "\n", Times: 64 << 10}
 	r := startReal(t, setup{command: proxytest.Program{
@@ -101,12 +104,13 @@ func TestFaultStderrFlood(t *testing.T) {
 	k.account(t, record.Server, sent)
 	k.account(t, record.Stderr, digestOf(want))
 	mustShow(t, r.path, "code 0")
-	t.Logf("observed: 64 MiB of stderr in %s beside 200 round trips; stderr %s; %s", seconds(r.endedAt.Sub(start)), k.shares(record.Stderr), peak(r))
+	observed(t, "64 MiB of stderr in %s beside 200 round trips; stderr %s; %s", seconds(r.endedAt.Sub(start)), k.shares(record.Stderr), peak(r))
 }
 
 // A grandchild that holds stdout after the server's end is listened to for a
 // while, not for ever.
 func TestFaultGrandchildHoldsStdout(t *testing.T) {
+	fault(t, "a grandchild that holds stdout")
 	t.Parallel()
 	r := startReal(t, setup{command: proxytest.Program{
 		{Start: proxytest.Program{{Write: "grandchild\n"}, {Hang: true}}}, {ReadLine: 1}, {Exit: proxytest.Code(7)},
@@ -132,8 +136,6 @@ func TestFaultGrandchildHoldsStdout(t *testing.T) {
 			syscall.Kill(-e.Start.PID, syscall.SIGKILL)
 		}
 	}
-	if !r.life.Gone() {
-		t.Error("a process was left behind")
-	}
-	t.Logf("observed: left with the server's status 7 after %s of silence; the recording names stdout and stderr as held; %s", seconds(took), peak(r))
+	r.bounded()
+	observed(t, "left with the server's status 7 after %s of silence; the recording names stdout and stderr as held; %s", seconds(took), peak(r))
 }

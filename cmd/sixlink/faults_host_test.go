@@ -23,22 +23,23 @@ func TestFaultHostVanishes(t *testing.T) {
 		story   []string
 		after   time.Duration
 	}{
-		{"a silent server that ends on TERM", proxytest.Program{
+		{"silent server", proxytest.Program{
 			{On: map[string]proxytest.Program{"TERM": {{Exit: proxytest.Code(0)}}}}, {Write: "up\n"}, {Hang: true}},
 			false, 0, []string{"close client stdin", "close proxy signal TERM to child", "exit 0"}, hostGone},
-		{"the same behind socket pairs", proxytest.Program{
+		{"behind socket pairs", proxytest.Program{
 			{On: map[string]proxytest.Program{"TERM": {{Exit: proxytest.Code(0)}}}}, {Write: "up\n"}, {Hang: true}},
 			true, 0, []string{"close client stdin", "close proxy signal TERM to child", "exit 0"}, hostGone},
-		{"a server that ignores the end of file and TERM", proxytest.Program{
+		{"EOF, TERM ignored", proxytest.Program{
 			{Ignore: []string{"TERM"}}, {Write: "up\n"}, {Hang: true}},
 			false, 128 + 9, []string{"close proxy signal TERM to child", "close proxy signal KILL to group", "exit KILL"}, hostGone + killAfter},
-		{"a launcher whose server ignores both", proxytest.Program{
+		{"the same by a launcher", proxytest.Program{
 			{Start: proxytest.Program{{Ignore: []string{"TERM"}}, {Write: "up\n"}, {Hang: true}}}, {Await: true}},
 			false, 128 + 15, []string{"close proxy signal TERM to child", "close proxy signal KILL to group", "exit TERM"}, hostGone + killAfter},
-		{"a server that does not read what was sent", proxytest.Program{{Write: "up\n"}, {Hang: true}},
+		{"server reads nothing", proxytest.Program{{Write: "up\n"}, {Hang: true}},
 			false, 128 + 15, []string{"client data", "close proxy signal TERM to child", "exit TERM"}, hostGone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			fault(t, "the host vanishes: "+c.name)
 			t.Parallel()
 			r := startReal(t, setup{command: c.program.Argv(), sockets: c.sockets})
 			r.read("up\n")
@@ -63,7 +64,7 @@ func TestFaultHostVanishes(t *testing.T) {
 			}
 			k.account(t, record.Server, digestOf([]byte("up\n")))
 			mustShow(t, r.path, "exit")
-			t.Logf("observed: %s: over after %s, as %q; %s", c.name, seconds(took), strings.Join(k.story[1:], ", "), peak(r))
+			observed(t, "over after %s: %s; %s", seconds(took), strings.Join(k.story[1:], ", "), peak(r))
 		})
 	}
 }
@@ -71,6 +72,7 @@ func TestFaultHostVanishes(t *testing.T) {
 // A host that only closes our stdin is alive: answers come as long as the
 // server likes, past every wait of the relay.
 func TestFaultHalfClose(t *testing.T) {
+	fault(t, "a host that half-closes")
 	t.Parallel()
 	r := startReal(t, setup{command: append([]string{"sh", "-c", `cat >/dev/null; sleep 5; echo late; exit 4`}, "sh")})
 	r.write("a question\n")
@@ -88,12 +90,13 @@ func TestFaultHalfClose(t *testing.T) {
 	k.account(t, record.Client, digestOf([]byte("a question\n")))
 	k.account(t, record.Server, digestOf([]byte("late\n")))
 	mustShow(t, r.path, "code 4")
-	t.Logf("observed: an answer %s after the end of stdin came, no signal was sent; %s", seconds(took), peak(r))
+	observed(t, "an answer %s after the end of stdin came, no signal was sent; %s", seconds(took), peak(r))
 }
 
 // A host that reads nothing for a while, and then all: the server is held up as
 // it would be without us, nothing piles up in memory, nothing is lost.
 func TestFaultHostReadsNothing(t *testing.T) {
+	fault(t, "a host that reads nothing")
 	t.Parallel()
 	const lines, size = 800, 100 << 10
 	r := startReal(t, setup{command: proxytest.Argv("paced", "800", "102400", "0s")})
@@ -120,13 +123,14 @@ func TestFaultHostReadsNothing(t *testing.T) {
 		t.Errorf("the recording says that writes were blocked for %d ms", stalled)
 	}
 	mustShow(t, r.path, "code 0")
-	t.Logf("observed: 3 s without a reader, %s resident then; the recording says blocked for %d ms; %s of %d lines came whole; %s",
+	observed(t, "3 s without a reader, %s resident then; the recording says blocked for %d ms; %s of %d lines came whole; %s",
 		mib(before), stalled, mib(got.bytes), lines, peak(r))
 }
 
 // Socket pairs in place of pipes, as Node makes them: the same bytes, and an end
 // on one side is seen on the other.
 func TestFaultSocketpairs(t *testing.T) {
+	fault(t, "socket pairs in place of pipes")
 	t.Parallel()
 	r := startReal(t, setup{command: []string{"cat"}, sockets: true})
 	sent := r.echo(300, 4<<10, time.Millisecond, nil)
@@ -141,12 +145,13 @@ func TestFaultSocketpairs(t *testing.T) {
 	k.account(t, record.Server, sent)
 	k.has(t, "close client stdin", "close server stdout", "exit 0")
 	mustShow(t, r.path, "code 0")
-	t.Logf("observed: %s both ways unchanged, shutdown of one side ended it, exit 0; %s", mib(sent.bytes), peak(r))
+	observed(t, "%s both ways unchanged, shutdown of one side ended it, exit 0; %s", mib(sent.bytes), peak(r))
 }
 
 // A host that goes with bytes of the server unread resets its socket pair
 // (recorder.md 3.5).
 func TestFaultReset(t *testing.T) {
+	fault(t, "a host that resets its socket pair")
 	t.Parallel()
 	r := startReal(t, setup{command: proxytest.Program{{Write: "never read\n"}, {ReadLine: 1}, {Write: "more\n"}, {WaitEOF: true}, {Exit: proxytest.Code(3)}}.Argv(), sockets: true})
 	if err := proxytest.Reset(r.out); err != nil {
@@ -161,5 +166,5 @@ func TestFaultReset(t *testing.T) {
 		t.Errorf("the recording does not say that the host was gone: %s", story)
 	}
 	mustShow(t, r.path, "code 3")
-	t.Logf("observed: %s; %s", story, peak(r))
+	observed(t, "%s; %s", story, peak(r))
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,6 +48,27 @@ func skipped(t testing.TB, what string, why any) {
 		t.Fatalf("SKIPPED %s: %v (REQUIRE_E2E=1 does not allow that)", what, why)
 	}
 	t.SkipNow()
+}
+
+// fault says what is made to happen, in words for the line that make faults prints
+// (fixtures/faults).
+func fault(t testing.TB, name string) {
+	t.Helper()
+	t.Attr("fault", name)
+}
+
+// observed says what came of it, in figures.
+func observed(t testing.TB, format string, args ...any) {
+	t.Helper()
+	t.Attr("observed", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
+}
+
+// folders are in what the program says about files, and of no use in a line.
+var folders = regexp.MustCompile(`/\S*/`)
+
+// plain is what the program said without the words that are the same in each line.
+func plain(told string) string {
+	return folders.ReplaceAllString(strings.ReplaceAll(told, "sixlink: ", ""), "")
 }
 
 // setup says how the program is run.
@@ -127,7 +149,7 @@ func startReal(t *testing.T, s setup) *realRun {
 		// The peak is gone with the process, so it is looked at all the time: it
 		// only grows.
 		for {
-			if n := peakMemory(r.cmd.Process.Pid); n > 0 {
+			if n := peakMemory(r.pid(s.before)); n > 0 {
 				r.peak.Store(n)
 			}
 			select {
@@ -143,6 +165,21 @@ func startReal(t *testing.T, s setup) *realRun {
 		close(r.ended)
 	}()
 	return r
+}
+
+// pid is the program's, also where unshare runs it as its child.
+func (r *realRun) pid(before []string) int {
+	pid := r.cmd.Process.Pid
+	if len(before) == 0 || before[0] != "unshare" {
+		return pid
+	}
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	child, _, _ := strings.Cut(string(b), " ")
+	n, err := strconv.Atoi(child)
+	if err != nil {
+		return -1 // not started yet
+	}
+	return n
 }
 
 // peakMemory is the most that a process had resident, in bytes.
@@ -211,13 +248,20 @@ func (r *realRun) end(status int) kept {
 	if got := r.wait(); got != status {
 		r.t.Errorf("status %d, want %d; stderr %s", got, status, r.errs.String())
 	}
+	r.bounded()
+	return read(r.t, r.path)
+}
+
+// bounded asserts what holds for every fault: nothing is left behind, and memory
+// stayed within its bound.
+func (r *realRun) bounded() {
+	r.t.Helper()
 	if !r.life.Gone() {
 		r.t.Error("a process was left behind")
 	}
-	if n := r.peak.Load(); n > loadedMemory {
+	if n := r.peak.Load(); n == 0 || n > loadedMemory {
 		r.t.Errorf("%s resident at the peak, the bound is %s", mib(n), mib(loadedMemory))
 	}
-	return read(r.t, r.path)
 }
 
 // told is what the program itself said on stderr, line by line.

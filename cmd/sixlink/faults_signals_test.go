@@ -17,142 +17,33 @@ import (
 	"github.com/sixlink/sixlink/record"
 )
 
-// An observer starts a command and says how it ended, in its own words.
-type observer struct {
-	name  string
-	probe func(t *testing.T, argv []string, signal string) string
-}
-
-// observers are who looks at our status: a shell's $?, Node's exit event, and
-// waitpid as any parent calls it. signal, if set, is sent to the command once it
-// has written "up".
-func observers(t *testing.T) []observer {
-	o := []observer{
-		{"shell", func(t *testing.T, argv []string, signal string) string {
-			script := `"$@" </dev/null 2>/dev/null >/dev/null; echo $?`
-			if signal != "" {
-				// The background job of a shell has INT ignored; a job in a monitor
-				// shell has not.
-				script = `mkfifo "$FIFO"; set -m; "$@" >"$FIFO" 2>/dev/null </dev/null & p=$!; read up <"$FIFO"; kill -` + signal + ` $p; wait $p; echo $?`
-			}
-			cmd := exec.Command("bash", append([]string{"-c", script, "sh"}, argv...)...)
-			cmd.Env = append(os.Environ(), "FIFO="+filepath.Join(t.TempDir(), "fifo"))
-			return output(t, cmd)
-		}},
-		{"waitpid", func(t *testing.T, argv []string, signal string) string {
-			cmd := exec.Command(argv[0], argv[1:]...)
-			in, err := cmd.StdinPipe() // stays open
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if signal != "" {
-				out.Read(make([]byte, 3))
-				cmd.Process.Signal(mustSignal(signal))
-			}
-			cmd.Wait()
-			ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
-			if ws.Signaled() {
-				return fmt.Sprintf("signal %d", int(ws.Signal()))
-			}
-			return fmt.Sprintf("exit %d", ws.ExitStatus())
-		}},
-	}
-	if _, err := exec.LookPath("node"); err != nil {
-		fmt.Printf("SKIPPED the status as Node sees it: %v\n", err)
-		if os.Getenv("REQUIRE_E2E") == "1" {
-			t.Error("REQUIRE_E2E=1 does not allow that")
-		}
-		return o
-	}
-	return append(o, observer{"node", func(t *testing.T, argv []string, signal string) string {
-		const script = `
-const { spawn } = require("node:child_process");
-const [signal, cmd, ...args] = process.argv.slice(1);
-const c = spawn(cmd, args, { stdio: ["pipe", "pipe", "ignore"] });
-c.stdout.once("data", () => { if (signal !== "none") c.kill("SIG" + signal); });
-c.on("exit", (code, sig) => { console.log(JSON.stringify([code, sig])); process.exit(0); });`
-		if signal == "" {
-			signal = "none"
-		}
-		return output(t, exec.Command("node", append([]string{"-e", script, signal}, argv...)...))
-	}})
-}
-
-func mustSignal(name string) syscall.Signal {
-	s, err := proxytest.SignalNumber(name)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
-
-func output(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, errs.String())
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// through is the command that records another one.
-func through(t *testing.T, out string, command []string) []string {
-	return append([]string{binary(t), "record", "--quiet", "--out", out, "--"}, command...)
-}
-
 // Every way in which a signal can end a server (recorder.md 3.1): whoever looks
 // sees the same status as without us, and the recording names the signal.
 func TestFaultDeathSignals(t *testing.T) {
-	seen := map[string][]string{}
-	for _, o := range observers(t) {
-		for _, sig := range []string{"HUP", "INT", "QUIT", "ABRT", "SEGV", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "BUS", "FPE", "ILL", "TRAP", "SYS", "XCPU", "XFSZ"} {
-			argv := []string{"sh", "-c", "ulimit -c 0; kill -" + sig + " $$; sleep 60"}
-			direct := o.probe(t, argv, "")
-			path := filepath.Join(t.TempDir(), "r"+record.Suffix)
-			got := o.probe(t, through(t, path, argv), "")
-			if got != direct {
-				t.Errorf("%s: a server killed by %s: %s, without us %s", o.name, sig, got, direct)
-			}
-			read(t, path).has(t, "exit "+sig)
-			seen[o.name] = append(seen[o.name], sig+" "+strings.TrimPrefix(got, "signal "))
-		}
-		t.Logf("observed: %s sees what it sees without us: %s", o.name, strings.Join(seen[o.name], ", "))
-	}
+	fault(t, "signals that kill the server")
+	signals := []string{"HUP", "INT", "QUIT", "ABRT", "SEGV", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "BUS", "FPE", "ILL", "TRAP", "SYS", "XCPU", "XFSZ"}
+	seenBy(t, signals, false, dying, saysDying)
 }
 
 // Every signal that we pass on, sent to us: the server gets it once, dies of it,
 // and whoever looks sees that.
 func TestFaultSignalsPassedOn(t *testing.T) {
+	fault(t, "signals sent to us")
+	seenBy(t, []string{"HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM"}, true, waiting, saysWaiting)
+}
+
+func seenBy(t *testing.T, signals []string, send bool, command func(string) []string, story func(string) []string) {
+	t.Helper()
+	var seen []string
 	for _, o := range observers(t) {
-		var seen []string
-		for _, sig := range []string{"HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM"} {
-			// Not a shell, which would wait for its child before it dies.
-			argv := []string{"sh", "-c", "ulimit -c 0; echo up; exec sleep 60"}
-			direct := o.probe(t, argv, sig)
-			path := filepath.Join(t.TempDir(), "r"+record.Suffix)
-			got := o.probe(t, through(t, path, argv), sig)
-			if got != direct {
-				t.Errorf("%s: %s sent to us: %s, without us %s", o.name, sig, got, direct)
-			}
-			read(t, path).has(t, "close client signal "+sig+" to child", "exit "+sig)
-			seen = append(seen, sig+" "+strings.TrimPrefix(got, "signal "))
-		}
-		t.Logf("observed: %s sees what it sees without us: %s", o.name, strings.Join(seen, ", "))
+		seen = append(seen, o.sameStatus(t, binary(t), signals, send, command, story))
 	}
+	observed(t, "%s: %s; each as without us, each on record, nobody left", strings.Join(signals, " "), strings.Join(seen, ", "))
 }
 
 // Signals that must not end us: the host's doing with a pipe, a window, a stop.
 func TestFaultSignalsSurvived(t *testing.T) {
+	fault(t, "signals that must not end us, and STOP")
 	r := startReal(t, setup{command: []string{"cat"}})
 	sent := []string{"up"}
 	r.write("up\n")
@@ -173,12 +64,14 @@ func TestFaultSignalsSurvived(t *testing.T) {
 	want := digestOf([]byte(strings.Join(sent, "\n") + "\nafter the stop\n"))
 	k.account(t, record.Client, want)
 	k.account(t, record.Server, want)
-	t.Logf("observed: traffic went on after %s, and after 0.3 s of STOP; %s", strings.Join(sent[1:], ", "), peak(r))
+	mustShow(t, r.path, "code 0")
+	observed(t, "traffic went on after %s, and after 0.3 s of STOP; %s", strings.Join(sent[1:], ", "), peak(r))
 }
 
 // As PID 1 of a namespace, which no signal of its own can kill: 128 + n, and
 // orphans are reaped.
 func TestFaultAsPIDOne(t *testing.T) {
+	fault(t, "as PID 1")
 	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
 	if out, err := exec.Command(unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
 		skipped(t, "as PID 1", fmt.Sprintf("%v: %s", err, bytes.TrimSpace(out)))
@@ -193,8 +86,14 @@ func TestFaultAsPIDOne(t *testing.T) {
 		}
 		seen = append(seen, fmt.Sprintf("%s %d", sig, r.wait()))
 	}
+	// From outside, as a container is stopped: the server gets it and dies of it.
+	r := startReal(t, setup{before: unshare, command: waiting("TERM")})
+	r.read("up\n")
+	syscall.Kill(r.pid(unshare), syscall.SIGTERM)
+	k := r.end(128 + int(syscall.SIGTERM))
+	k.has(t, "close client signal TERM to child", "exit TERM")
 	// The middle of three shells ends, so that the last one's parent becomes us.
-	r := startReal(t, setup{before: unshare, command: []string{"sh", "-c",
+	r = startReal(t, setup{before: unshare, command: []string{"sh", "-c",
 		`(sh -c 'echo $$; exec sleep 0.2' &); read x; ps -A -o stat= | grep -c '^[RS]' >/dev/null || exit 99; ps -A -o stat= | grep -c '^Z'; exit 21`}})
 	r.out.SetReadDeadline(time.Now().Add(proxytest.Guard))
 	if _, err := r.out.Read(make([]byte, 64)); err != nil {
@@ -204,11 +103,12 @@ func TestFaultAsPIDOne(t *testing.T) {
 	r.write("go\n")
 	r.read("0\n")
 	r.end(21)
-	t.Logf("observed: exit codes %s; an orphan left no zombie", strings.Join(seen, ", "))
+	observed(t, "the server killed by a signal: exit %s; TERM from outside 143; an orphan left no zombie; %s", strings.Join(seen, ", "), peak(r))
 }
 
 // nohup: HUP does nothing, to us or to the server.
 func TestFaultNohup(t *testing.T) {
+	fault(t, "nohup")
 	nohup, err := exec.LookPath("nohup")
 	if err != nil {
 		skipped(t, "nohup", err)
@@ -231,12 +131,13 @@ func TestFaultNohup(t *testing.T) {
 		t.Errorf("the server got %q, %v", got, err)
 	}
 	mustShow(t, r.path, "code 0")
-	t.Logf("observed: HUP did nothing, the traffic went on, TERM ended the server with 0; %s", peak(r))
+	observed(t, "HUP did nothing, the traffic went on, TERM ended the server with 0; %s", peak(r))
 }
 
 // At a terminal: a line that is typed reaches the server, and Ctrl-C reaches it
 // once.
 func TestFaultTerminal(t *testing.T) {
+	fault(t, "a terminal")
 	if _, err := os.Stat("/dev/ptmx"); err != nil {
 		skipped(t, "a terminal", err)
 	}
@@ -261,12 +162,13 @@ func TestFaultTerminal(t *testing.T) {
 		t.Errorf("the server got %q, %v", got, err)
 	}
 	mustShow(t, r.path, "code 130")
-	t.Logf("observed: the typed line came, Ctrl-C reached the server once, status 130; %s", peak(r))
+	observed(t, "the typed line came, Ctrl-C reached the server once, status 130; %s", peak(r))
 }
 
 // The short form of case 30, int-to-group: one clean end when the key press
 // reaches proxy and server at once.
 func TestFaultSignalToBoth(t *testing.T) {
+	fault(t, "a key press that reaches us and the server")
 	file := filepath.Join(t.TempDir(), "signals")
 	r := startReal(t, setup{command: proxytest.Program{
 		{On: map[string]proxytest.Program{"INT": {{Note: &proxytest.Note{File: file, Text: "INT"}}, {Write: "last words\n"}, {Exit: proxytest.Code(130)}}}},
@@ -286,5 +188,5 @@ func TestFaultSignalToBoth(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustShow(t, r.path, "code 130")
-	t.Logf("observed: a key press at both: the server heard of it %d times, its last words came, status 130; %s", bytes.Count(said, []byte("\n")), peak(r))
+	observed(t, "a key press at both: the server heard of it %d times, its last words came, status 130; %s", bytes.Count(said, []byte("\n")), peak(r))
 }

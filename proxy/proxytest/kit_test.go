@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sixlink/sixlink/proxy/proxytest"
 	"github.com/sixlink/sixlink/record"
@@ -112,4 +114,20 @@ func TestMemory(t *testing.T) {
 	if got := m.Story(); !reflect.DeepEqual(got, want) || !m.Wait("client end") {
 		t.Errorf("%q", got)
 	}
+}
+
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c proxytest.Clock
+		wall, mono := c.Now(), time.Now()
+		time.Sleep(time.Minute)
+		c.Jump(-time.Hour)
+		if d := c.Now().Sub(wall); d != time.Minute-time.Hour {
+			t.Errorf("the wall clock went %v", d)
+		}
+		c.Jump(time.Hour)
+		if d := c.Now().Sub(wall); d != time.Minute || time.Since(mono) != time.Minute {
+			t.Errorf("back again: the wall clock went %v, the monotonic one %v", d, time.Since(mono))
+		}
+	})
 }
