@@ -41,10 +41,6 @@ type caseAsserts struct {
 var later = map[string]string{
 	"11-id-mangled: expectedToolCalls of c1":        "issue 4: the matcher",
 	"22-nothing-re-encoded: replay.reply_for_id_77": "issue 7: replay serve",
-	"81-error-shapes/b: grade.done":                 "issue 4: toolResultContains",
-	"81-error-shapes/c: grade.done":                 "issue 4: toolResultContains",
-	"81-error-shapes/d: grade.done":                 "issue 4: toolResultContains",
-	"81-error-shapes/f: grade.done":                 "issue 4: toolResultContains",
 }
 
 // elsewhere names the cases whose grade asserts need the programs themselves (a
