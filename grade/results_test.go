@@ -222,7 +222,7 @@ func TestResultsBeyondLimits(t *testing.T) {
 			"{type: toolResultSizeUnder, maxBytes: 64000}": predicate.Error,
 		}},
 		"a number of 40,000 digits": {`{"content":[],"structuredContent":{"n":` + strings.Repeat("9", 40_000) + `}}`, map[string]predicate.Result{
-			"{type: toolResultContains, needle: '\"n\":9.99'}":                predicate.Pass,
+			"{type: toolResultContains, needle: '\"n\":9.99'}":               predicate.Pass,
 			"{type: toolResultMatchesSchema, schema: {type: object}}":        predicate.Error,
 			"{type: toolResultSizeUnder, maxBytes: 40000}":                   predicate.Fail,
 			"{type: toolResultMatches, patterns: ['^\\{\"n\":9'], max: 1}":   predicate.Pass,
