@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -173,9 +174,8 @@ func (p *parts) text() (text string, has bool) {
 		only = quoted
 		size += len(quoted)
 	})
-	if blocks <= 1 {
-		text, has = jsonscan.String(only)
-		return text, has
+	if blocks == 0 || blocks == 1 && bytes.IndexByte(only, '\\') < 0 {
+		return jsonscan.String(only) // one copy
 	}
 	out := make([]byte, 0, size)
 	p.texts(func(quoted []byte) { out = jsonscan.AppendString(out, quoted) })

@@ -477,7 +477,7 @@ func (r *outcomeRow) small() bool {
 			return false
 		}
 	}
-	if talk := r.ev.Conversation; talk != nil && len(talk.FinalText) > 10_000 {
+	if talk := r.ev.Conversation; talk != nil && len(talk.FinalText) > 1_000 {
 		return false
 	}
 	for _, d := range r.ev.Declarations {

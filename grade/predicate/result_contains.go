@@ -51,7 +51,7 @@ func newNeedle(c *Check) (n needle, ok bool) {
 
 func (n needle) in(text string) bool {
 	if n.fold {
-		text = value.Lower(text)
+		return value.LowerContains(text, n.text)
 	}
 	return strings.Contains(text, n.text)
 }
