@@ -422,6 +422,9 @@ func (w *writer) floor() (free, floor int64, ok bool) {
 
 // stop leaves the file whole and keeps nothing more, for ever or until there is space.
 func (w *writer) stop(why string, again bool) {
+	if w.state != writing {
+		return // a file that was given up stays so: its encoder has bytes that are nowhere
+	}
 	w.state, w.why = stopped, why
 	w.retry = time.Time{}
 	if again {
