@@ -138,9 +138,9 @@ func (l *lineReader) fill() {
 		}
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		l.end = &limitError{fmt.Sprintf("wants a window of over %d MiB", maxWindow>>20)}
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF) && l.z.end:
 		l.end = io.ErrUnexpectedEOF
-	default:
+	default: // the decoder says so too of a block that has all of its bytes and ends too early
 		l.end = &DamageError{Offset: l.frame, What: err.Error()}
 	}
 }

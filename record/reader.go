@@ -165,15 +165,7 @@ func (r *Reader) first() error {
 		bad.What = "is no recording: its first line is no header"
 		return bad
 	}
-	if h := rec.Header; h.Format[0] != FormatMajor {
-		bad.What = fmt.Sprintf("has the recording format version %d.%d, this sixlink reads version %d.x: use a sixlink that fits",
-			h.Format[0], h.Format[1], FormatMajor)
-		return bad
-	} else if len(h.Needs) > 0 {
-		bad.What = fmt.Sprintf("needs %q, which this version does not know: upgrade sixlink", h.Needs)
-		return bad
-	} else if h.ID == "" || h.FirstSeq < 1 {
-		bad.What = "is no recording: its header has no id or no firstSeq"
+	if bad.What = unfit(rec.Header); bad.What != "" {
 		return bad
 	}
 	r.head = rec.Header
@@ -182,6 +174,20 @@ func (r *Reader) first() error {
 		r.next = [3]int64{-1, -1, -1}
 	}
 	return nil
+}
+
+// unfit says why a header's segment is not for this reader; empty: it is.
+func unfit(h *Header) string {
+	switch {
+	case h.Format[0] != FormatMajor:
+		return fmt.Sprintf("has the recording format version %d.%d, this sixlink reads version %d.x: use a sixlink that fits",
+			h.Format[0], h.Format[1], FormatMajor)
+	case len(h.Needs) > 0:
+		return fmt.Sprintf("needs %q, which this version does not know: upgrade sixlink", h.Needs)
+	case h.ID == "" || h.FirstSeq < 1:
+		return "is no recording: its header has no id or no firstSeq"
+	}
+	return ""
 }
 
 // missing stands for segments that are not there (recorder.md 2.10).
@@ -274,6 +280,9 @@ func (r *Reader) line() (item, error) {
 	}
 	ref := l.ref
 	ref.Off, ref.Len = l.run.n-1, int32(len(line))
+	if kind, _ := kindOf(line); l.run.verbatim && (kind == KindFrame || kind == KindHeader || kind == KindCheck || kind == KindClosing) {
+		return l, fmt.Errorf("a chunk run has a %s line, which cannot stand there", kind)
+	}
 	return item{line: line, ref: ref}, nil
 }
 
@@ -419,18 +428,21 @@ func (r *Reader) header(rec *Record) error {
 		return &NotRecordingError{Path: r.files[len(r.files)-1],
 			What: fmt.Sprintf("has a second header (id %.40q, segment %d) that does not continue recording %.40q: split the file", h.ID, h.Segment, r.head.ID)}
 	}
+	if why := unfit(h); why != "" {
+		return &NotRecordingError{Path: r.files[len(r.files)-1], What: why}
+	}
 	if r.closing != nil && r.closing.Last {
 		return fmt.Errorf("segment %d follows the closing line that says it is the last", h.Segment)
 	}
 	if r.closing != nil && h.Prev != r.prevSum {
 		return fmt.Errorf("segment %d does not continue the segment before it (prev %.16s, not %.16s)", h.Segment, h.Prev, r.prevSum)
 	}
-	r.closing = nil
-	r.end.Segments++
-	r.records = 0
 	if h.FirstSeq <= r.last {
 		return fmt.Errorf("segment %d begins at seq %d, after %d", h.Segment, h.FirstSeq, r.last)
 	}
+	r.closing = nil
+	r.end.Segments++
+	r.records = 0
 	if h.FirstSeq > r.last+1 {
 		r.queue = append(r.queue, missing(r.last+1, h))
 		r.last, r.next, r.open = h.FirstSeq-1, [3]int64{-1, -1, -1}, [3]bool{}
@@ -449,7 +461,7 @@ func (r *Reader) close(c *Closing) error {
 		}
 	}
 	r.closing, r.prevSum, r.sawRun = c, c.SHA256, false
-	if c.Torn {
+	if c.Torn && c.Last { // else it was a file that a write error ended, and the recorder went on
 		r.end.Torn = true
 	}
 	return nil
@@ -459,7 +471,15 @@ func (r *Reader) close(c *Closing) error {
 func (r *Reader) damage(l item, err error) {
 	r.end.Damage = &DamageError{Offset: l.ref.Frame, What: err.Error()}
 	r.end.Unchecked = len(r.ready) + 1
-	r.finish(Torn)
+	r.finish(r.unfinished())
+}
+
+// unfinished is the state of a recording that ends without its closing record.
+func (r *Reader) unfinished() State {
+	if locked(r.f) {
+		return Live
+	}
+	return Torn
 }
 
 func (r *Reader) finish(s State) {
@@ -483,21 +503,18 @@ func (r *Reader) ended(err error) error {
 	} else if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
-	r.end.Unchecked += len(r.pending)
+	rest := len(r.pending)
+	r.end.Unchecked += rest
 	r.unpend()
-	clean := errors.Is(err, io.EOF) && r.end.Unchecked == 0 && r.closing != nil
-	if clean && r.closing.Last {
+	// What an earlier file ended with is in a gap; the state is the last file's.
+	if errors.Is(err, io.EOF) && rest == 0 && r.closing != nil && r.closing.Last {
 		r.finish(Sealed)
 		return nil
 	}
 	if ok, err := r.nextFile(); ok || err != nil {
 		return err
 	}
-	if locked(r.f) {
-		r.finish(Live)
-	} else {
-		r.finish(Torn)
-	}
+	r.finish(r.unfinished())
 	return nil
 }
 

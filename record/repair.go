@@ -114,6 +114,12 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 			if line, err = appendHeader(line[:0], rec.Line, prev, &from); err != nil {
 				return nil, err
 			}
+			if len(line) > maxHeader {
+				// Readers would refuse it: then it does not say where it comes from.
+				if line, err = appendHeader(line[:0], rec.Line, prev, nil); err != nil {
+					return nil, err
+				}
+			}
 			open, pk.last = true, rec.Header.FirstSeq-1
 			err = pk.line(line, 0)
 		case rec.Kind == KindClosing:

@@ -108,6 +108,9 @@ type runReader struct {
 	block block  // what is left of the current entry
 	lines []byte // made and not given out
 	n     int64  // lines given out
+	// verbatim says that the line given last stands in the run, and was not made
+	// of a frame.
+	verbatim bool
 }
 
 // openRun checks a run's head and CRC.
@@ -167,7 +170,7 @@ func (r *runReader) read() error {
 		nums[i] = int64(v)
 	}
 	p = p[runEntry:]
-	if typ == runLine {
+	if r.verbatim = typ == runLine; r.verbatim {
 		r.lines, r.rest = p[:n:n], p[n:]
 		if n < 2 || indexLF(r.lines) != int(n)-1 {
 			return errRun

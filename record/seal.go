@@ -104,6 +104,7 @@ type sealer struct {
 	pk       *packer
 	deadline time.Time
 	n        int
+	open     bool   // a segment is
 	prev     string // the hash of the segment before
 	buf      []byte
 	rec      Record
@@ -126,6 +127,10 @@ func (s *sealer) line(line []byte) error {
 	case KindCheck:
 		return nil
 	case KindHeader:
+		if s.open {
+			return errors.New("a segment has no closing line")
+		}
+		s.open = true
 		if s.prev != "" {
 			var err error
 			if s.buf, err = appendHeader(s.buf[:0], line, s.prev, nil); err != nil {
@@ -140,7 +145,7 @@ func (s *sealer) line(line []byte) error {
 	}
 	if c := s.rec.Closing; c != nil {
 		var err error
-		s.pk.last, s.pk.records = c.LastSeq, c.Records
+		s.open, s.pk.last, s.pk.records = false, c.LastSeq, c.Records
 		s.prev, err = s.pk.endSegment(c.Last, c.Torn)
 		return err
 	}

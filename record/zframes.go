@@ -27,6 +27,7 @@ const (
 type zframes struct {
 	r   *bufio.Reader
 	off int64 // of the next byte of r
+	end bool  // r has ended
 }
 
 func newZframes(r io.Reader, off int64) *zframes {
@@ -36,6 +37,7 @@ func newZframes(r io.Reader, off int64) *zframes {
 func (z *zframes) read(p []byte) error {
 	n, err := io.ReadFull(z.r, p)
 	z.off += int64(n)
+	z.end = z.end || err != nil && noEOF(err) == io.ErrUnexpectedEOF
 	return err
 }
 
@@ -46,7 +48,7 @@ func (z *zframes) next() (typ frameType, magic uint32, r io.Reader, err error) {
 	var head [4]byte
 	before := z.off
 	if err := z.read(head[:]); err != nil {
-		if n := z.off - before; string(head[:n]) != "\x28\xb5\x2f\xfd"[:n] && (n < 1 || head[0]&^15 != skipMagic&0xff) {
+		if !beginsFrame(head[:z.off-before]) {
 			err = errNotZstd
 		}
 		return 0, 0, nil, err
@@ -64,7 +66,17 @@ func (z *zframes) next() (typ frameType, magic uint32, r io.Reader, err error) {
 	return 0, magic, nil, errNotZstd
 }
 
-var errNotZstd = errors.New("is no zstd data")
+// beginsFrame tells whether a frame may begin with p, which is up to 3 bytes long.
+func beginsFrame(p []byte) bool {
+	const zstd, skip = "\x28\xb5\x2f\xfd", "\x2a\x4d\x18" // skip: behind the first byte
+	n := len(p)
+	return string(p) == zstd[:n] || p[0]&^15 == skipMagic&0xff && string(p[1:]) == skip[:n-1]
+}
+
+var (
+	errNotZstd    = errors.New("is no zstd data")
+	errDictionary = errors.New("uses a dictionary, which recordings never do")
+)
 
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
@@ -128,6 +140,7 @@ func (f *zframe) Read(p []byte) (int, error) {
 			if n > 0 {
 				return n, nil
 			}
+			f.z.end = err == io.EOF
 			return 0, noEOF(err)
 		}
 		if err := f.step(); err != nil {
@@ -145,7 +158,7 @@ func (f *zframe) step() error {
 		}
 		d := f.buf[0]
 		if d&3 != 0 {
-			return errors.New("uses a dictionary, which recordings never do")
+			return errDictionary
 		}
 		f.checksum = d&4 != 0
 		single := d&32 != 0

@@ -219,7 +219,8 @@ func (o *object) scan(data []byte, i int, inner func(f field, at int) (jsonscan.
 		} else {
 			s, err = jsonscan.Skip(data, at)
 		}
-		if f != fNone && err == nil {
+		// A value that the data ends with may be the beginning of a number.
+		if f != fNone && err == nil && s.End < len(data) {
 			o.dup = o.dup || o.has(f)
 			o.at[f] = s // of duplicates the last holds, as in TypeScript and Go (wire.md 2.1)
 		}
