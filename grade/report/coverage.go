@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sixlink/sixlink/grade"
@@ -44,17 +45,15 @@ func (p *printer) coverage(v *grade.Verdict) {
 		}
 		of[what].cases = append(of[what].cases, c.ID)
 	}
-	told := 0
+	several := len(groups) > 1
+	groups = slices.DeleteFunc(groups, func(g *group) bool { return g.what == "" })
 	for i, g := range groups {
-		if g.what == "" {
-			continue
-		}
-		if told++; told > coverGroups {
-			p.line("not decided by any check: %d more groups of cases (sixlink suite check)", len(groups)-i)
+		if i == coverGroups {
+			p.line("not decided by any check: more in %s of cases (sixlink suite check)", plural(len(groups)-i, "group"))
 			break
 		}
 		text := g.what
-		if len(groups) > 1 {
+		if several {
 			cases := someCases(g.cases)
 			if len(g.cases) == 1 && g.cases[0] == grade.Unassigned {
 				cases = visible.String(grade.Unassigned)
@@ -63,7 +62,7 @@ func (p *printer) coverage(v *grade.Verdict) {
 		}
 		p.hanging("", "not decided by any check: "+text)
 	}
-	if told > 0 {
+	if len(groups) > 0 {
 		p.line("")
 	}
 }
