@@ -38,6 +38,8 @@ type CaseCoverage struct {
 	// Case is the case's id; [Unassigned] for the defaults of a suite without cases.
 	Case  string
 	Links [6]LinkCoverage
+	// CanFail says whether an empty answer would pass it.
+	CanFail CanFailWord
 }
 
 // Uncovered returns the links without an authored deciding check.
@@ -56,7 +58,7 @@ func (c *CaseCoverage) Uncovered() []predicate.Link {
 // Without cases it is the coverage of the defaults.
 func Cover(s *Suite) []CaseCoverage {
 	if len(s.Cases) == 0 {
-		return []CaseCoverage{coverCase(&CaseSpec{ID: Unassigned, Assertions: s.Assertions, Match: s.Match})}
+		return []CaseCoverage{coverCase(s.open())}
 	}
 	var out []CaseCoverage
 	for _, c := range s.Cases {
@@ -150,7 +152,7 @@ func coverCase(spec *CaseSpec) CaseCoverage {
 	for _, k := range spec.Assertions {
 		c.check(k)
 	}
-	return CaseCoverage{Case: spec.ID, Links: c.links()}
+	return CaseCoverage{Case: spec.ID, Links: c.links(), CanFail: CanFail(spec)}
 }
 
 // expected adds an expected call. One that a toolCalledWith made files where that

@@ -138,7 +138,7 @@ func (l *loader) turn(v *value.Value, path string) TurnSpec {
 		member{"prompt", false, l.text(&t.Prompt, maxPrompt)},
 		member{"expectedToolCalls", false, func(v *value.Value, path string) {
 			l.list(v, path, maxExpected, func(v *value.Value, path string) {
-				e := match.Expectation{Assert: -1, MinCount: 1}
+				e := match.Expectation{Assert: -1, MinCount: 1, Pos: v.Pos}
 				l.object(v, path,
 					member{"toolName", true, l.text(&e.Tool, maxPrompt)},
 					member{"arguments", false, func(v *value.Value, path string) {

@@ -63,7 +63,7 @@ func expectation(c *predicate.Check, at int) (match.Expectation, bool) {
 	if c.Info.Name != toolCalledWith || c.Role != predicate.Gating {
 		return match.Expectation{}, false
 	}
-	e := match.Expectation{Assert: at, MinCount: 1}
+	e := match.Expectation{Assert: at, MinCount: 1, Pos: c.Pos}
 	e.Tool, _ = c.Text("toolName")
 	if n, ok := c.Int("minCount"); ok {
 		e.MinCount = n
@@ -124,7 +124,7 @@ func (l *loader) check(v *value.Value, path string) *predicate.Check {
 		l.fail(kind.Pos, "%s.type: unknown check kind %s%s", path, predicate.Quoted(kind.Str), didYouMean(kind.Str, predicate.Names()))
 		return nil
 	}
-	return l.fields(&predicate.Check{Kind: k, Info: info, Role: predicate.Gating}, v, path)
+	return l.fields(&predicate.Check{Kind: k, Info: info, Role: predicate.Gating, Pos: v.Pos}, v, path)
 }
 
 // fields reads a check's members into c, and judges them together. It returns nil

@@ -295,7 +295,7 @@ func (m *mcpjam) steps(v *value.Value, path string, c *CaseSpec) {
 
 // pinnedCall reads a toolCall step: a call that is made without a model.
 func (l *loader) pinnedCall(v *value.Value, path string, members []member) *match.Expectation {
-	e := &match.Expectation{Assert: -1, MinCount: 1}
+	e := &match.Expectation{Assert: -1, MinCount: 1, Pos: v.Pos}
 	l.object(v, path, append(members,
 		member{"serverId", false, l.text(nil, maxPrompt)},
 		member{"serverName", true, l.text(nil, maxPrompt)},

@@ -46,6 +46,11 @@ type Suite struct {
 	ToolPolicy *ToolPolicy
 	// Warnings say what is allowed but of no use, above all a suite that cannot fail.
 	Warnings []string
+	// Files are the files that it was made of, by the File of a position: its own,
+	// then what it extends. None of the built-in suite.
+	Files []string
+
+	placed SuiteErrors // those of Warnings that have a place, which are the first
 }
 
 // UsageRule says which token figures count (grading.md 0.1, 0.3).
@@ -205,7 +210,8 @@ func LoadSuite(name string, data []byte, open func(name string) ([]byte, error))
 	if len(l.errs) > 0 {
 		return nil, l.errs.sorted()
 	}
-	for _, w := range l.warns.sorted() {
+	s.Files, s.placed = l.files, l.warns.sorted()
+	for _, w := range s.placed {
 		s.Warnings = append(s.Warnings, w.Error())
 	}
 	s.warn()

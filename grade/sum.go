@@ -47,14 +47,26 @@ func (g *Grader) sum() *Verdict {
 		if c.Disabled || c.LeftOut || g.o.Case != "" && g.o.Case != c.ID {
 			continue
 		}
-		v.Cases = append(v.Cases, sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Trials: of[c]}, c.PassThreshold))
+		v.Cases = append(v.Cases, sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Coverage: coverOf(c), Trials: of[c]}, c.PassThreshold))
 	}
 	if rest := of[nil]; len(rest) > 0 {
 		counted := len(g.suite.Cases) == 0 || anyGates(g.suite.Assertions)
-		v.Cases = append(v.Cases, sumCase(Case{ID: Unassigned, Counted: counted, Trials: rest}, g.suite.PassThreshold))
+		v.Cases = append(v.Cases, sumCase(Case{ID: Unassigned, Counted: counted, Coverage: coverOf(g.open), Trials: rest}, g.suite.PassThreshold))
 	}
+	var covers []CaseCoverage
+	for i := range v.Cases {
+		if v.Cases[i].Counted {
+			covers = append(covers, *v.Cases[i].Coverage)
+		}
+	}
+	v.Coverage = CoverSuite(covers)
 	g.run(v, unfit, unclear)
 	return v
+}
+
+func coverOf(c *CaseSpec) *CaseCoverage {
+	cover := coverCase(c)
+	return &cover
 }
 
 // sumCase gives a case its verdict.

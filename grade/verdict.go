@@ -27,9 +27,11 @@ type Verdict struct {
 	AnalyzerVersion int
 	SuiteID         string
 	SuiteHash       string
-	Cases           []Case
-	Skipped         []Skipped
-	Word            Word
+	// Coverage is that of the cases that count, together (grading.md 5.5).
+	Coverage [6]LinkCoverage
+	Cases    []Case
+	Skipped  []Skipped
+	Word     Word
 	// Reasons say why the run is not passed, in the order of grading.md 5.3.
 	Reasons []string
 	// Paths name recordings for people: by id, where the file stood. They are in
@@ -46,9 +48,11 @@ type Case struct {
 	// sessions' case is not when the defaults gate nothing beside other cases.
 	Counted bool
 	// Spec is the case as the suite has it; nil for the unassigned.
-	Spec   *CaseSpec
-	Trials []Trial
-	Stats  Stats
+	Spec *CaseSpec
+	// Coverage says which links its checks decide, and whether it can fail at all.
+	Coverage *CaseCoverage
+	Trials   []Trial
+	Stats    Stats
 }
 
 // Trial is one session graded against one case.

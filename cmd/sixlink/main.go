@@ -54,11 +54,14 @@ type verb struct {
 	// child says that everything from the first word that is no flag belongs to
 	// somebody else's command line.
 	child bool
-	set   *pflag.FlagSet // as it was parsed
+	// subs are the verbs below this one, their names with this one's before; a verb
+	// that has some does nothing by itself.
+	subs []*verb
+	set  *pflag.FlagSet // as it was parsed
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), repairVerb(), versionVerb()}
+	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), versionVerb()}
 }
 
 func main() { os.Exit(Main()) }
@@ -78,32 +81,67 @@ func run(s stdio, args []string) int {
 	switch name {
 	case "help", "--help", "-h":
 		if len(args) > 1 && name == "help" {
-			if v := find(all, args[1]); v != nil {
-				v.help(s.out, v.flagSet())
-				return exitGood
+			v, _, code := choose(s, all, args[1:])
+			if v != nil {
+				v.help(s.out)
 			}
-			return unknown(s, all, args[1])
+			return code
 		}
 		usage(s.out, all)
 		return exitGood
 	case "--version":
-		name = "version"
+		args = append([]string{"version"}, args[1:]...)
 	}
-	v := find(all, name)
+	v, args, code := choose(s, all, args)
 	if v == nil {
-		return unknown(s, all, name)
+		return code
+	}
+	if v.subs != nil {
+		if len(args) > 0 && (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+			v.help(s.out)
+			return exitGood
+		}
+		fmt.Fprintf(s.err, "sixlink %s: needs one of %s\nhint: sixlink %[1]s --help\n", v.name, strings.Join(names(v.subs), ", "))
+		return exitUsage
 	}
 	fs := v.flagSet()
 	v.set = fs
-	err := fs.Parse(args[1:])
+	err := fs.Parse(args)
 	switch {
 	case err == pflag.ErrHelp:
-		v.help(s.out, fs)
+		v.help(s.out)
 		return exitGood
 	case err != nil:
 		return usageError(s, v.name, err)
 	}
 	return v.run(s, fs.Args())
+}
+
+// choose finds the verb that words begin with, and returns the words after it. It
+// is nil, with the exit code, when there is none.
+func choose(s stdio, all []*verb, words []string) (*verb, []string, int) {
+	v := find(all, words[0])
+	if v == nil {
+		return nil, nil, unknown(s, all, words[0])
+	}
+	for words = words[1:]; v.subs != nil && len(words) > 0 && !strings.HasPrefix(words[0], "-") && words[0] != "help"; words = words[1:] {
+		sub := find(v.subs, v.name+" "+words[0])
+		if sub == nil {
+			fmt.Fprintf(s.err, "sixlink %s: no verb %q; it has %s\nhint: sixlink %[1]s --help\n", v.name, words[0], strings.Join(names(v.subs), ", "))
+			return nil, nil, exitUsage
+		}
+		v = sub
+	}
+	return v, words, exitGood
+}
+
+// names are the verbs' own names, those of a verb below another without it.
+func names(all []*verb) []string {
+	var out []string
+	for _, v := range all {
+		out = append(out, v.name[strings.LastIndex(v.name, " ")+1:])
+	}
+	return out
 }
 
 func (v *verb) flagSet() *pflag.FlagSet {
@@ -128,11 +166,7 @@ func find(all []*verb, name string) *verb {
 }
 
 func unknown(s stdio, all []*verb, name string) int {
-	var names []string
-	for _, v := range all {
-		names = append(names, v.name)
-	}
-	fmt.Fprintf(s.err, "sixlink: no verb %q; there are %s\nhint: sixlink record -- COMMAND records a server\n", name, strings.Join(names, ", "))
+	fmt.Fprintf(s.err, "sixlink: no verb %q; there are %s\nhint: sixlink record -- COMMAND records a server\n", name, strings.Join(names(all), ", "))
 	return exitUsage
 }
 
@@ -156,8 +190,20 @@ func usage(w io.Writer, all []*verb) {
 	fmt.Fprint(w, "\nsixlink VERB --help tells more. Exit codes: 0 good, 1 a finding, 2 usage or an unreadable suite, 3 could not\nevaluate; record ends as the server ended.\n")
 }
 
-func (v *verb) help(w io.Writer, fs *pflag.FlagSet) {
+func (v *verb) help(w io.Writer) {
+	fs := v.set // with what was set, as pflag shows it
+	if fs == nil {
+		fs = v.flagSet()
+	}
 	fmt.Fprintf(w, "%s\n\nUsage: sixlink %s", v.summary, v.name)
+	if v.subs != nil {
+		fmt.Fprint(w, " VERB [FLAG...] [ARG...]\n\n")
+		for _, sub := range v.subs {
+			fmt.Fprintf(w, "  %-8s %s\n", strings.TrimPrefix(sub.name, v.name+" "), sub.summary)
+		}
+		fmt.Fprintf(w, "\nsixlink %s VERB --help tells more.\n", v.name)
+		return
+	}
 	if fs.HasFlags() {
 		fmt.Fprint(w, " [FLAG...]")
 	}
@@ -169,7 +215,7 @@ func (v *verb) help(w io.Writer, fs *pflag.FlagSet) {
 		fmt.Fprintf(w, "\n%s\n", v.long)
 	}
 	if fs.HasFlags() {
-		fmt.Fprintf(w, "\nFlags:\n%s", fs.FlagUsagesWrapped(100))
+		fmt.Fprintf(w, "\nFlags:\n%s", fs.FlagUsagesWrapped(80))
 	}
 	fmt.Fprintf(w, "\nExamples:\n  %s\n  %s\n", v.examples[0], v.examples[1])
 }

@@ -168,6 +168,10 @@ const (
 	onlyNull
 )
 
+// IsPlaceholder tells whether a top-level expected value stands for a type in mode
+// partial; in the other modes it is the word itself.
+func IsPlaceholder(v *value.Value) bool { return placeholderOf(v) != literal }
+
 var placeholders = map[string]placeholder{
 	"any": anyValue, "string": anyString, "number": anyNumber, "boolean": anyBoolean,
 	"object": anyObject, "array": anyArray, "null": onlyNull,

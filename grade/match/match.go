@@ -71,6 +71,8 @@ type Expectation struct {
 	// Assert is the position of the gating toolCalledWith that it was made of, in
 	// its turn's or case's list; -1 for an entry of expectedToolCalls.
 	Assert int
+	// Pos is where it stands in its suite; unknown when no file has it.
+	Pos value.Pos
 }
 
 // Call is a call that was made. A nil Arguments is a call without arguments, which

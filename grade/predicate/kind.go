@@ -186,6 +186,8 @@ type Check struct {
 	Warn bool
 	// Fields are the members besides type, role and severity, in authored order.
 	Fields []value.Member
+	// Pos is where it stands in its suite; unknown when no file has it.
+	Pos value.Pos
 
 	patterns *patterns // compiled once, by patternFaults
 }

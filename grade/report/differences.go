@@ -16,6 +16,8 @@ type difference struct {
 	Tool             string
 	Expected, Actual string
 	Records          []int64
+	// Restates says that Actual tells no more than Class and Tool do.
+	Restates bool
 }
 
 // differences lists what a scorer's row is about: the match row shows what is
@@ -70,7 +72,7 @@ func differenceOf(f *match.Finding) difference {
 				d.Actual += fmt.Sprintf("%s: %s, expected %s", k.Key, orNone(k.Actual), orNone(k.Expected))
 			}
 		case f.Text != "":
-			d.Actual = f.Text
+			d.Actual, d.Restates = f.Text, f.Category == match.Extra || f.Category == match.OutOfOrder
 		}
 	}
 	return d

@@ -24,6 +24,7 @@ func JSON(w io.Writer, v *grade.Verdict) error {
 			j.key("id").text(v.SuiteID)
 			j.key("hash").text(v.SuiteHash)
 		})
+		jsonCoverage(j, &v.Coverage)
 		j.key("cases").array(len(v.Cases), func(i int) { jsonCase(j, &v.Cases[i]) })
 		j.key("skipped").array(len(v.Skipped), func(i int) {
 			s := &v.Skipped[i]
@@ -50,6 +51,10 @@ func jsonCase(j *writer, c *grade.Case) {
 		j.key("reason").text(c.Reason)
 		j.key("counted").flag(c.Counted)
 		jsonStats(j, &c.Stats)
+		if c.Coverage != nil {
+			jsonCoverage(j, &c.Coverage.Links)
+			j.key("canFail").text(string(c.Coverage.CanFail))
+		}
 		if c.Spec != nil {
 			j.key("overridden").texts(c.Spec.Overridden)
 			j.key("repetitions").num(c.Spec.Repetitions)

@@ -35,7 +35,7 @@ func verdict(t *testing.T, message string) *grade.Verdict {
 const wantText = `The six links: connection discovery selection call response userValue
 + passed  X failed  - notReached  ? notMeasured  . notApplicable
 
-+ + ? + X - failed       (unassigned)  0 of 1
++ + ? + X - failed       0 of 1    (unassigned)
 
 dir/x.mcp.jsonl.zst s1: failed
   +connection +discovery ?selection +call Xresponse -userValue
@@ -49,10 +49,15 @@ dir/x.mcp.jsonl.zst s1: failed
                 check says which were right
   0 of 1 check passed
 
-skipped dir/x.mcp.jsonl.zst s2: probe (no call in it; connection notMeasured: nothing was asked of the server)
+skipped dir/x.mcp.jsonl.zst s2: probe (no call in it; connection notMeasured:
+    nothing was asked of the server)
+
+not decided by any check: discovery, call (runner checks only); selection,
+    userValue (nothing looks at them)
 
 verdict: failed (casePassRateBelowThreshold)
-1 trial: 0 passed, 1 failed, 0 inconclusive; 1 skipped; suite (built-in) (1c5fda4f9070), analyzer 0
+1 trial: 0 passed, 1 failed, 0 inconclusive; 1 skipped
+suite (built-in) (1c5fda4f9070), analyzer 0
 `
 
 func TestText(t *testing.T) {
@@ -169,9 +174,11 @@ func TestJSONShape(t *testing.T) {
 		path []any
 		want string
 	}{
-		{nil, "schema analyzerVersion suite cases skipped verdict reasons"},
+		{nil, "schema analyzerVersion suite coverage cases skipped verdict reasons"},
 		{[]any{"suite"}, "id hash"},
-		{[]any{"cases", 0}, "id title verdict reason counted stats trials"},
+		{[]any{"cases", 0}, "id title verdict reason counted stats coverage canFail trials"},
+		{[]any{"coverage", 0}, "link state by"},
+		{[]any{"cases", 0, "coverage", 4}, "link state by"},
 		{[]any{"cases", 0, "trials", 0}, "recording session labels verdict why links firstBreak failureCategory rows runnerChecks"},
 		{[]any{"cases", 0, "trials", 0, "labels"}, "case host"},
 		{[]any{"cases", 0, "trials", 0, "links", 0}, "link state reason evidence"},

@@ -21,6 +21,9 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 		p.line("The six links: connection discovery selection call response userValue")
 		p.line("%s passed  %s failed  %s notReached  %s notMeasured  %s notApplicable",
 			marks[chain.Passed], marks[chain.Failed], marks[chain.NotReached], marks[chain.NotMeasured], marks[chain.NotApplicable])
+		if slices.ContainsFunc(v.Cases, func(c grade.Case) bool { return len(c.Trials) > 1 }) {
+			p.line("A case with several trials shows the worst mark that any of them has.")
+		}
 		p.line("")
 		for i := range v.Cases {
 			p.caseLine(&v.Cases[i])
@@ -41,16 +44,17 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 		}
 		if c.Spec != nil {
 			for _, what := range c.Spec.NotMeasurable {
-				p.line("case %s: not measurable from a recording: %s", visible.String(c.ID), visible.String(what))
+				p.hanging("", fmt.Sprintf("case %s: not measurable from a recording: %s", visible.String(c.ID), visible.String(what)))
 			}
 		}
 	}
 	for _, s := range v.Skipped {
-		p.line("skipped %s: %s (%s)", p.name(s.Path, s.Recording, s.Session), s.Why, visible.String(s.Detail))
+		p.hanging("", fmt.Sprintf("skipped %s: %s (%s)", p.name(s.Path, s.Recording, s.Session), s.Why, visible.String(s.Detail)))
 	}
 	if len(v.Skipped) > 0 {
 		p.line("")
 	}
+	p.coverage(v)
 	p.summary(v)
 	return p.err
 }
@@ -64,10 +68,8 @@ var marks = map[chain.State]string{
 // worst orders the states for a case's mark: the first of these that any trial has.
 var worst = []chain.State{chain.Failed, chain.NotReached, chain.NotMeasured, chain.Passed, chain.NotApplicable}
 
-// width is that of a terminal that no line of a case passes.
-const width = 80
-
-// caseLine is a case in one line: + + X + - ?  failed  ID  1 of 3  title.
+// caseLine is a case in one line: + + X + - ? failed  1 of 3  ID  title. What is
+// cut when the line is full is the title, then the id, and never how many passed.
 func (p *printer) caseLine(c *grade.Case) {
 	var b strings.Builder
 	for i := range chain.Order {
@@ -79,23 +81,16 @@ func (p *printer) caseLine(c *grade.Case) {
 		}
 		b.WriteString(mark + " ")
 	}
-	rest := fmt.Sprintf(" %s  %s", visible.String(c.ID), share(c))
+	rest := fmt.Sprintf(" %s", pad(share(c), 8))
 	if !c.Counted {
 		rest += "  (not counted)"
 	}
+	rest += "  " + visible.String(c.ID)
 	if c.Title != "" {
 		rest += "  " + visible.String(c.Title)
 	}
 	const before = 2*6 + 12 // marks, and the verdict's word
 	p.line("%s%s%s%s", b.String(), p.word(string(c.Word)), strings.Repeat(" ", 12-len(c.Word)), short(rest, width-before))
-}
-
-// short cuts a text to n characters.
-func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 // share says how many of the trials passed.
@@ -193,7 +188,7 @@ func (p *printer) chain(r *chain.Result, indent string) {
 			if l.Evidence.SameCallAs != "" {
 				text += fmt.Sprintf(" (the same call as record %s above)", l.Evidence.SameCallAs)
 			}
-			p.line("%s  %s", indent, text)
+			p.wrapped(indent+"  ", text)
 		}
 	}
 }
@@ -207,7 +202,7 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 	if c.ID != grade.Unassigned {
 		of = visible.String(c.ID) + ", "
 	}
-	p.line("%s%s: %s%s", of, p.name(v.Paths[t.Recording], t.Recording, t.Session), p.word(string(t.Word)), why)
+	p.hanging(string(t.Word), fmt.Sprintf("%s%s: %s%s", of, p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word, why))
 	var drawn []string
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
@@ -216,14 +211,13 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 	p.line("  %s", strings.Join(drawn, " "))
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
-			text := fmt.Sprintf("first break: %s, %s%s", l.Link, l.Reason, records(l.Evidence.Records))
-			p.line("  %s", p.paint("failed", text))
+			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, records(l.Evidence.Records)), false)
 			p.linkText(l)
 		}
 	}
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.State == chain.Failed && l.Link != t.Chain.FirstBreak {
-			p.line("  %s", p.paint("failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, records(l.Evidence.Records))))
+			p.folded("  ", "failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, records(l.Evidence.Records)), false)
 			p.linkText(l)
 		}
 	}
@@ -251,8 +245,8 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 func (p *printer) notGated(v *grade.Verdict, t *grade.Trial) {
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
-			p.line("%s: %s, and no check gates what failed", p.name(v.Paths[t.Recording], t.Recording, t.Session), p.word(string(t.Word)))
-			p.line("  %s", p.paint("failed", fmt.Sprintf("first break: %s, %s%s", l.Link, l.Reason, records(l.Evidence.Records))))
+			p.hanging("", fmt.Sprintf("%s: %s, and no check gates what failed", p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word))
+			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, records(l.Evidence.Records)), false)
 			p.linkText(l)
 		}
 	}
@@ -272,23 +266,31 @@ func (p *printer) linkText(l *chain.Link) {
 // className are the classes of the categorized difference in words.
 var className = map[string]string{"missing": "missing", "extra": "extra", "outOfOrder": "out of order", "arguments": "other arguments"}
 
-// wrapped writes a text behind head, broken at blanks so that a line has at most 80
-// characters where a word allows it; the lines after the first stand below the text.
-func (p *printer) wrapped(head, text string) {
-	line, indent := head, strings.Repeat(" ", len(head))
-	empty := true
-	for _, w := range strings.Fields(text) {
-		if !empty && len([]rune(line))+1+len([]rune(w)) > width {
-			p.line("%s", line)
-			line, empty = indent, true
+// wrapped writes a text behind head, folded to the terminal's width; the lines after
+// the first stand below the text.
+func (p *printer) wrapped(head, text string) { p.folded(head, "", text, false) }
+
+// hanging writes a text that names a file: names stay in one piece, the lines after
+// the first are indented.
+func (p *printer) hanging(word, text string) {
+	for i, line := range fold(text, width, width-4, true) {
+		indent := ""
+		if i > 0 {
+			indent = "    "
 		}
-		if !empty {
-			line += " "
-		}
-		line += w
-		empty = false
+		p.line("%s%s", indent, p.paint(word, line))
 	}
-	p.line("%s", line)
+}
+
+// folded is wrapped in the colour of a word. whole leaves long words in one piece.
+func (p *printer) folded(head, word, text string, whole bool) {
+	room := width - columns(head)
+	for i, line := range fold(text, room, room, whole) {
+		if i == 1 {
+			head = strings.Repeat(" ", columns(head))
+		}
+		p.line("%s%s", head, p.paint(word, line))
+	}
 }
 
 // row is one row: its outcome, and expected beside actual.
@@ -310,7 +312,11 @@ func (p *printer) row(r *grade.Row) {
 		p.wrapped("       actual:   ", visible.String(r.Actual)+records(r.Records))
 	}
 	for _, d := range differences(r) {
-		p.line("       %s: %s", className[d.Class], visible.String(d.Tool))
+		at := ""
+		if d.Restates {
+			at, d.Actual = records(d.Records), ""
+		}
+		p.wrapped("       "+className[d.Class]+": ", visible.String(d.Tool)+at)
 		if d.Expected != "" {
 			p.wrapped("         expected: ", visible.String(d.Expected))
 		}
@@ -354,12 +360,9 @@ func (p *printer) summary(v *grade.Verdict) {
 	if v.Word != grade.Passed && len(v.Reasons) > 0 {
 		why = " (" + strings.Join(v.Reasons, ", ") + ")"
 	}
-	hash := v.SuiteHash
-	if len(hash) > 12 {
-		hash = hash[:12]
-	}
-	p.line("verdict: %s%s", p.word(string(v.Word)), why)
-	p.line("%s: %d passed, %d failed, %d inconclusive; %d skipped; suite %s (%s), analyzer %d",
-		plural(total, "trial"), counts[grade.Passed], counts[grade.Failed], counts[grade.Inconclusive], len(v.Skipped),
-		visible.String(v.SuiteID), hash, v.AnalyzerVersion)
+	hash := shortHash(v.SuiteHash)
+	p.folded("verdict: ", string(v.Word), string(v.Word)+why, false)
+	p.line("%s: %d passed, %d failed, %d inconclusive; %d skipped", plural(total, "trial"),
+		counts[grade.Passed], counts[grade.Failed], counts[grade.Inconclusive], len(v.Skipped))
+	p.folded("", "", fmt.Sprintf("suite %s (%s), analyzer %d", visible.String(v.SuiteID), hash, v.AnalyzerVersion), true)
 }
