@@ -23,7 +23,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sixlink/sixlink/fixtures"
-	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/proxy/proxytest"
 	"github.com/sixlink/sixlink/record"
 )
@@ -476,7 +475,8 @@ func caseScript(t testing.TB, name string, v any) {
 // A gradeAssert is what a case says of one of its suite's cases.
 type gradeAssert struct {
 	Verdict    string
-	VerdictNot string `json:"verdict_not"`
+	VerdictNot string   `json:"verdict_not"`
+	VerdictIn  []string `json:"verdict_in"`
 	Links      map[string]string
 	Checks     []string
 }
@@ -500,50 +500,61 @@ type verdictOf struct {
 var verdictWords = map[string]string{"pass": "passed", "fail": "failed", "error": "inconclusive"}
 var verdictCodes = map[string]int{"passed": exitGood, "failed": exitFinding, "inconclusive": exitUnknown}
 
-// suite writes the suite that a case's suite is, each of whose cases is graded as
-// a suite of its own (cases/README.md). Its second result names the first kind of
-// check that is not built yet, if one is in it.
-func (h *home) suite(t testing.TB, name, id string) (path, later string) {
+// suite writes the suite that a case of a fixture's suite is, each of which is
+// graded as a suite of its own (cases/README.md): the checks for every session, or,
+// where the matcher is in it, a case of one turn, which the flags name.
+func (h *home) suite(t testing.TB, name, id string) (path string, flags []string) {
 	t.Helper()
 	b, err := fixtures.ReadFile("cases", name, "suite.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all struct {
-		Cases []struct {
-			ID     string
-			Checks []json.RawMessage
-		}
+		Suite map[string]json.RawMessage
+		Cases []map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(b, &all); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range all.Cases {
-		if c.ID != id {
+		if string(c["id"]) != strconv.Quote(id) {
 			continue
 		}
-		for _, check := range c.Checks {
-			var k struct{ Type string }
-			if err := json.Unmarshal(check, &k); err != nil {
-				t.Fatal(err)
-			}
-			if _, built, known := predicate.Lookup(k.Type); known && built == nil {
-				return "", k.Type
-			}
+		doc := map[string]any{"schemaVersion": "sixlink/1", "suite": map[string]any{"id": id}}
+		defaults := map[string]any{}
+		if p := all.Suite["passThreshold"]; p != nil {
+			defaults["passThreshold"] = p
 		}
-		doc, err := json.Marshal(map[string]any{"schemaVersion": "sixlink/1", "suite": map[string]any{"id": id},
-			"defaults": map[string]any{"assertions": c.Checks}})
+		if len(c) == 2 {
+			defaults["assertions"] = c["checks"]
+		} else {
+			turn := map[string]any{"prompt": "x"}
+			if calls := c["expectedToolCalls"]; calls != nil {
+				turn["expectedToolCalls"] = calls
+			}
+			own := map[string]any{"id": id, "assertions": c["checks"], "turns": []any{turn}}
+			for _, member := range []string{"matchOptions", "isNegativeTest"} {
+				if v := c[member]; v != nil {
+					own[member] = v
+				}
+			}
+			doc["cases"], flags = []any{own}, []string{"--case", id}
+		}
+		if len(defaults) > 0 {
+			doc["defaults"] = defaults
+		}
+		text, err := json.Marshal(doc)
 		if err != nil {
 			t.Fatal(err)
 		}
 		path = filepath.Join(t.TempDir(), id+".json")
-		if err := os.WriteFile(path, doc, 0o600); err != nil {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return path, ""
+		return path, flags
 	}
 	t.Fatalf("%s: no case %q", name, id)
-	return "", ""
+	return "", nil
 }
 
 // grade grades recordings and asserts that exit code and verdict agree.
@@ -582,13 +593,11 @@ func (h *home) gradeCase(t *testing.T, name, run, recording string) {
 	expected(t, name, run, &want)
 	for id, w := range want.Grade {
 		t.Run("grade "+id, func(t *testing.T) {
-			suite, later := h.suite(t, name, id)
-			if later != "" {
-				t.Skipf("%s is not built in this issue", later)
-			}
-			v, d := h.grade(t, suite, recording)
-			if w.Verdict != "" && v.Verdict != verdictWords[w.Verdict] || w.VerdictNot != "" && v.Verdict == verdictWords[w.VerdictNot] {
-				t.Errorf("verdict %s, want %s, not %s: %s", v.Verdict, w.Verdict, w.VerdictNot, d.out)
+			suite, flags := h.suite(t, name, id)
+			v, d := h.grade(t, suite, append(flags, recording)...)
+			if w.Verdict != "" && v.Verdict != verdictWords[w.Verdict] || w.VerdictNot != "" && v.Verdict == verdictWords[w.VerdictNot] ||
+				len(w.VerdictIn) > 0 && !slices.ContainsFunc(w.VerdictIn, func(word string) bool { return verdictWords[word] == v.Verdict }) {
+				t.Errorf("verdict %s, want %s, not %s, one of %v: %s", v.Verdict, w.Verdict, w.VerdictNot, w.VerdictIn, d.out)
 			}
 			if len(v.Cases) != 1 || len(v.Cases[0].Trials) != 1 {
 				t.Fatalf("not one trial: %s", d.out)

@@ -61,11 +61,17 @@ func TestCasesOfLines(t *testing.T) {
 		{name: "18-call-without-id"},
 		{name: "21-late-and-orphan-replies"},
 		{name: "22-nothing-re-encoded"},
+		{name: "68-exact-lists-and-keys"},
+		{name: "70-extras-and-empty"},
+		{name: "72-name-prefix"},
+		{name: "74-regex-engine"},
+		{name: "76-schema-refs"},
 		{name: "79-pagination", run: "all"}, {name: "79-pagination", run: "first"},
 		{name: "79-pagination", run: "stuck"}, {name: "79-pagination", run: "cut"},
 		{name: "81-error-shapes", run: "a"}, {name: "81-error-shapes", run: "b"}, {name: "81-error-shapes", run: "c"},
 		{name: "81-error-shapes", run: "d"}, {name: "81-error-shapes", run: "e"}, {name: "81-error-shapes", run: "f"},
 		{name: "81-error-shapes", run: "g"},
+		{name: "87-final-message", run: "wire-only", play: func(t *testing.T) play { return inputPlay(t, "87-final-message", "input.jsonl") }},
 	} {
 		t.Run(strings.TrimSuffix(c.name+"/"+c.run, "/"), func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,7 @@ func gradeVerb() *verb {
 	var strict, whole, verbose bool
 	var limit int64
 	var overrides grade.Overrides
+	var given *pflag.FlagSet
 	v := &verb{
 		name:    "grade",
 		args:    "RECORDING...",
@@ -31,6 +32,7 @@ func gradeVerb() *verb {
 			"sixlink grade --suite suite.yaml --format json -o verdict.json r.mcp.jsonl.zst",
 		},
 		flags: func(fs *pflag.FlagSet) {
+			given = fs
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
 			fs.StringVar(&format, "format", "text", "text or json")
 			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
@@ -48,6 +50,9 @@ func gradeVerb() *verb {
 			return usageError(s, v.name, errors.New("needs a RECORDING"))
 		case format != "text" && format != "json":
 			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
+		case suite == "" && given.Changed("suite"):
+			// A variable that is not set must not turn a suite's gate off.
+			return usageError(s, v.name, errors.New("--suite is empty: name a FILE, or leave the flag out for the built-in checks"))
 		}
 		checks, err := loadSuite(suite)
 		if err != nil {

@@ -20,16 +20,19 @@ const (
 )
 
 // cut shortens s to n characters and says how many went.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
+func cut(s string, n int) string { return cutOff(s, n, 0) }
+
+// cutOff is cut for a text of which more characters went before.
+func cutOff(s string, n, more int) string {
+	if more == 0 && utf8.RuneCountInString(s) <= n {
 		return s
 	}
 	at := 0
-	for i := 0; i < n; i++ {
+	for i := 0; i < n && at < len(s); i++ {
 		_, size := utf8.DecodeRuneInString(s[at:])
 		at += size
 	}
-	return fmt.Sprintf("%s… (%d more characters)", s[:at], utf8.RuneCountInString(s[at:]))
+	return fmt.Sprintf("%s… (%d more characters)", s[:at], utf8.RuneCountInString(s[at:])+more)
 }
 
 // Sentence makes a reason safe and short: one line, what is hidden made visible,
@@ -37,7 +40,7 @@ func cut(s string, n int) string {
 func Sentence(s string) string { return cut(visible.String(s), maxReason) }
 
 // Quoted shows a text from the recording: secrets scrubbed, cut, in quotes.
-func Quoted(s string) string { return `"` + cut(visible.String(Scrub(s)), maxShown) + `"` }
+func Quoted(s string) string { return `"` + shown(s) + `"` }
 
 // Shown shows a value from the recording: values under keys that look secret
 // replaced, deep and long parts cut.
@@ -47,7 +50,31 @@ func Shown(v *value.Value) string {
 	if err != nil {
 		return "(not shown)"
 	}
-	return cut(visible.String(Scrub(string(text))), maxShown)
+	return shown(string(text))
+}
+
+// maxScrubbed is how much of a text is searched for secrets, in bytes: far more than
+// is shown of it. A text of 100 MB would take minutes.
+const maxScrubbed = 4 << 10
+
+// shown is the beginning of a text, secrets scrubbed.
+func shown(s string) string {
+	if len(s) <= maxScrubbed {
+		return cut(visible.String(Scrub(s)), maxShown)
+	}
+	// A key's beginning at the end would be too short to be known as one.
+	at := maxScrubbed
+	for at > maxScrubbed-32 && (s[at] >= utf8.RuneSelf || isWord(s[at-1])) {
+		at--
+	}
+	for at > 0 && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return cutOff(visible.String(Scrub(s[:at])), maxShown, utf8.RuneCountInString(s[at:]))
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 const replaced = "[redacted]"

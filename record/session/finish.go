@@ -186,15 +186,17 @@ func (s *sess) declarations() CaptureState {
 	case l.State != catalog.Complete:
 		return Partial
 	}
-	// A gap between the list and the first call may have swallowed another list.
-	end := s.LastSeq
-	if len(s.Calls) > 0 {
-		end = s.Calls[0].Seq
-	}
+	// What was lost may have held another list, or the first call, and so another
+	// list would stand here: anything before the first call, and, where the list is
+	// not one that stood before a call, anything at all.
+	before := len(s.Calls) > 0 && l.Pages[0].RequestSeq < s.Calls[0].Seq
 	for _, g := range s.wireGaps {
-		if g.LastSeq > l.Pages[0].RequestSeq && g.FirstSeq < end {
+		if !before || g.FirstSeq < s.Calls[0].Seq {
 			return Partial
 		}
+	}
+	if s.Connection.BeganMidway || !before && (s.Torn || s == s.p.cur && s.p.openEnd) {
+		return Partial
 	}
 	return Complete
 }

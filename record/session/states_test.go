@@ -106,7 +106,7 @@ func TestCaptureStates(t *testing.T) {
 	}{
 		{"whole", opened + list + tool("1") + answer("1") + goodbye, states{c, c, c, c}},
 		{"no list", opened + tool("1") + answer("1") + goodbye, states{c, c, a, a}},
-		{"joined in the middle", list + tool("1") + answer("1") + goodbye, states{p, p, c, c}},
+		{"joined in the middle", list + tool("1") + answer("1") + goodbye, states{p, p, c, p}}, // another list may have stood before an earlier call
 		{"a pending call matters for errors only", opened + list + tool("1") + goodbye, states{c, p, c, c}},
 		{"torn", opened + list + tool("1") + answer("1") + "torn", states{p, p, c, c}},
 		{"live", opened + list + tool("1") + answer("1") + "live", states{p, p, c, c}},
@@ -114,6 +114,10 @@ func TestCaptureStates(t *testing.T) {
 		{"a gap between list and call", opened + list + "gap server" + tool("1") + answer("1") + goodbye, states{p, p, p, p}},
 		{"a gap behind the calls", opened + list + tool("1") + answer("1") + "gap server" + goodbye, states{p, p, c, c}},
 		{"a gap of log lines", opened + list + "gap stderr" + tool("1") + answer("1") + goodbye, states{c, c, c, c}},
+		{"a gap before the list", opened + "gap server" + list + tool("1") + answer("1") + goodbye, states{p, p, c, p}},
+		{"torn before any call", opened + list + "torn", states{p, p, p, p}},
+		{"torn after a list that no call followed", opened + tool("1") + answer("1") + list + "torn", states{p, p, p, p}},
+		{"a gap after a list that no call followed", opened + tool("1") + answer("1") + list + "gap server" + goodbye, states{p, p, p, p}},
 		{"call before the list", opened + tool("1") + answer("1") + list + goodbye, states{c, c, p, c}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
