@@ -207,7 +207,7 @@ func TestSuiteCheckBuiltIn(t *testing.T) {
 }
 
 // listed makes a recording whose server listed these tools.
-func listed(server string, state catalog.State, names ...string) *grade.Recording {
+func inCatalog(server string, state catalog.State, names ...string) *grade.Recording {
 	l := &catalog.List{State: state}
 	for _, n := range names {
 		l.Tools = append(l.Tools, catalog.Tool{Name: n, HasName: true})
@@ -236,8 +236,8 @@ cases:
 		`s.yaml:11:72 toolInNoCatalog [a] the tool "Refund" is in no catalog of the recordings; did you mean "refund"?`,
 		`s.yaml:12:39 toolInNoCatalog [a] the tool "zzz" is in no catalog of the recordings`,
 	}
-	shop := listed("shop", catalog.Complete, "find_order", "refund")
-	mail := listed("mail", catalog.Complete, "send")
+	shop := inCatalog("shop", catalog.Complete, "find_order", "refund")
+	mail := inCatalog("mail", catalog.Complete, "send")
 	for name, c := range map[string]struct {
 		recs []*grade.Recording
 		want []string
@@ -246,7 +246,7 @@ cases:
 		"the case's server is not on record":      {[]*grade.Recording{shop}, all},
 		"a case narrows the servers": {[]*grade.Recording{mail, shop},
 			append(slices.Clone(all), `s.yaml:13:77 toolInNoCatalog [b] the tool "refund" is in no catalog of the recordings`)},
-		"a failed list is none": {[]*grade.Recording{listed("shop", catalog.Failed, "refund")},
+		"a failed list is none": {[]*grade.Recording{inCatalog("shop", catalog.Failed, "refund")},
 			[]string{"noCatalog no tool list of a graded server is on record: tool names could not be looked up"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +262,7 @@ cases:
 	}
 	t.Run("a partial list may lack it", func(t *testing.T) {
 		s := loadText(t, covered+"cases: [{id: a, turns: [{expectedToolCalls: [{toolName: x}]}]}]")
-		got := grade.CheckSuite(s, []grade.CatalogOf{grade.CatalogsOf(listed("shop", catalog.Partial, "y"))})
+		got := grade.CheckSuite(s, []grade.CatalogOf{grade.CatalogsOf(inCatalog("shop", catalog.Partial, "y"))})
 		if len(got.Findings) != 1 || !strings.Contains(got.Findings[0].Do, "not every list was whole") {
 			t.Errorf("%+v", got.Findings)
 		}
@@ -291,7 +291,7 @@ func TestSuiteCheckHostileCatalog(t *testing.T) {
 	for i := range 20_000 {
 		names = append(names, fmt.Sprintf("tool_y_%d", i))
 	}
-	shop, other := listed("shop", catalog.Complete, names...), listed("b", catalog.Complete, "tool_z")
+	shop, other := inCatalog("shop", catalog.Complete, names...), inCatalog("b", catalog.Complete, "tool_z")
 	one := found(t, s, grade.CatalogsOf(shop), grade.CatalogsOf(other))
 	two := found(t, s, grade.CatalogsOf(other), grade.CatalogsOf(shop))
 	if len(one) != 300 || !slices.Equal(one, two) {
