@@ -65,6 +65,7 @@ type toolNames struct {
 	of      map[string]map[string]bool // server, name
 	partial map[string]bool            // servers of which no list is whole
 	hints   map[string]string          // of names that are missing
+	lists   map[string][]string        // what near looks through, by the servers
 }
 
 // tools gathers the names from the recordings, and says so when there are none.
@@ -72,7 +73,7 @@ func (c *suiteCheck) tools(recordings []CatalogOf) {
 	if len(recordings) == 0 {
 		return
 	}
-	n := &toolNames{of: map[string]map[string]bool{}, partial: map[string]bool{}, hints: map[string]string{}}
+	n := &toolNames{of: map[string]map[string]bool{}, partial: map[string]bool{}, hints: map[string]string{}, lists: map[string][]string{}}
 	for i := range recordings {
 		for j := range recordings[i].Servers {
 			t := &recordings[i].Servers[j]
@@ -144,6 +145,25 @@ func (n *toolNames) near(name string, servers []string) string {
 	if len(n.hints) >= maxNearWords {
 		return ""
 	}
+	names := n.sorted(servers)
+	hint := didYouMean(name, names[:min(len(names), maxNearNames)])
+	// Hosts write mcp__shop__refund of the server's tool refund; the wire has none of that.
+	if i := strings.LastIndex(name, "__"); i >= 0 {
+		if _, ok := slices.BinarySearch(names, name[i+2:]); ok {
+			hint = fmt.Sprintf("; did you mean %q? the host's prefix is not part of the name", name[i+2:])
+		}
+	}
+	n.hints[key] = hint
+	return hint
+}
+
+// sorted are the names of servers, of all when none is named, that are short enough
+// to be near to anything.
+func (n *toolNames) sorted(servers []string) []string {
+	key := strings.Join(servers, "\x00")
+	if names, ok := n.lists[key]; ok {
+		return names
+	}
 	var names []string
 	for server, of := range n.of {
 		if len(servers) > 0 && !slices.Contains(servers, server) {
@@ -156,16 +176,8 @@ func (n *toolNames) near(name string, servers []string) string {
 		}
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
-	hint := didYouMean(name, names[:min(len(names), maxNearNames)])
-	// Hosts write mcp__shop__refund of the server's tool refund; the wire has none of that.
-	if i := strings.LastIndex(name, "__"); i >= 0 {
-		if _, ok := slices.BinarySearch(names, name[i+2:]); ok {
-			hint = fmt.Sprintf("; did you mean %q? the host's prefix is not part of the name", name[i+2:])
-		}
-	}
-	n.hints[key] = hint
-	return hint
+	n.lists[key] = slices.Compact(names)
+	return n.lists[key]
 }
 
 // policy looks the names of a MCPJam file's tool policy up (grading.md 6.4).

@@ -18,6 +18,8 @@ type difference struct {
 	Records          []int64
 	// Restates says that Actual tells no more than Class and Tool do.
 	Restates bool
+	// Allowed says that it is an extra call that no rule forbids.
+	Allowed bool
 }
 
 // differences lists what a scorer's row is about: the match row shows what is
@@ -34,7 +36,9 @@ func differences(r *grade.Row) []difference {
 		}
 		for _, f := range lists {
 			for i := range f.List {
-				out = append(out, differenceOf(&f.List[i]))
+				d := differenceOf(&f.List[i])
+				d.Allowed = f.List[i].Category == match.Extra && t.Extras.Outcome != match.Fail && t.Negative.Outcome != match.Fail
+				out = append(out, d)
 			}
 		}
 	}

@@ -316,7 +316,11 @@ func (p *printer) row(r *grade.Row) {
 		if d.Restates {
 			at, d.Actual = records(d.Records), ""
 		}
-		p.wrapped("       "+className[d.Class]+": ", visible.String(d.Tool)+at)
+		class := className[d.Class]
+		if d.Allowed {
+			class += " (allowed)"
+		}
+		p.wrapped("       "+class+": ", visible.String(d.Tool)+at)
 		if d.Expected != "" {
 			p.wrapped("         expected: ", visible.String(d.Expected))
 		}
