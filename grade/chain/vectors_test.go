@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sixlink/sixlink/fixtures"
 	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/record/session"
 	"github.com/sixlink/sixlink/record/session/catalog"
@@ -174,7 +175,7 @@ func TestVectors(t *testing.T) {
 	if len(file.Vectors) == 0 {
 		t.Fatal("no vectors")
 	}
-	for _, v := range file.Vectors {
+	for v := range fixtures.Shuffled(file.Vectors) {
 		t.Run(v.ID, func(t *testing.T) {
 			in, records := v.adapt()
 			r := Analyze(in)

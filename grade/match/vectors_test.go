@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sixlink/sixlink/fixtures"
 	"github.com/sixlink/sixlink/grade/internal/value"
 )
 
@@ -111,7 +112,7 @@ func TestToolExpectationVectors(t *testing.T) {
 	if len(file.Vectors) == 0 {
 		t.Fatal("no vectors")
 	}
-	for _, v := range file.Vectors {
+	for v := range fixtures.Shuffled(file.Vectors) {
 		t.Run(v.Name, func(t *testing.T) {
 			var turns []TurnInput
 			var ids [][]string
@@ -190,7 +191,7 @@ func TestSplitVectors(t *testing.T) {
 	if len(file.Vectors) == 0 {
 		t.Fatal("no vectors")
 	}
-	for _, v := range file.Vectors {
+	for v := range fixtures.Shuffled(file.Vectors) {
 		t.Run(v.Name, func(t *testing.T) {
 			turns := make([]TurnInput, len(v.ExpectedByTurn))
 			for n := range turns {

@@ -252,7 +252,9 @@ func (g *guard) keyword(n *node, m *value.Member, uri string) error {
 		g.patterns = true
 	case "format":
 		g.formats = true
-	case "enum", "required":
+	case "enum", "const":
+		n.weight += comparing(&m.Value) / 8
+	case "required":
 		n.weight += uint64(len(m.Value.Arr)) / 8
 	}
 	return nil
@@ -411,6 +413,23 @@ func (g *guard) fanOut(depth int) uint64 {
 		g.levels = append(g.levels, g.rootNode.cost)
 	}
 	return g.levels[depth]
+}
+
+// comparing is what it costs to compare a value with this one, in eighths of an
+// evaluation. The library makes two big.Rat of each pair of numbers, which takes as
+// long as some eight evaluations.
+func comparing(v *value.Value) uint64 {
+	n := uint64(1)
+	if v.Kind == value.Number {
+		n = 64
+	}
+	for i := range v.Arr {
+		n += comparing(&v.Arr[i])
+	}
+	for i := range v.Obj {
+		n += comparing(&v.Obj[i].Value)
+	}
+	return n
 }
 
 // checkNumbers refuses numbers that exact arithmetic cannot afford.
