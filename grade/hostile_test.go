@@ -203,6 +203,9 @@ func TestHostileNumbers(t *testing.T) {
 // Texts of 100 MB, and 25 MB in millions of parts: every check of the wire reads
 // them, and nothing of them is held or written into a report.
 func TestHugeResults(t *testing.T) {
+	if raceOn {
+		t.Skip("one goroutine reads 100 MB: without the race detector")
+	}
 	if testing.Short() {
 		t.Skip("takes 100 MB")
 	}
