@@ -24,7 +24,7 @@ func gradeVerb() *verb {
 		name:    "grade",
 		args:    "RECORDING...",
 		summary: "say how sessions went: which checks hold, and at which link each session stopped being good",
-		long: "Without --suite the implicit suite (built-in) gates noToolErrors. Exit code 0: passed; 1: failed; 2: the suite or the\n" +
+		long: "A RECORDING is a file, or a folder: then all recordings in it. Without --suite the implicit suite (built-in) gates noToolErrors. Exit code 0: passed; 1: failed; 2: the suite or the\n" +
 			"command line is wrong; 3: nothing could be measured, or only inconclusively, or a recording cannot be read.",
 		examples: [2]string{
 			"sixlink grade r.mcp.jsonl.zst",
@@ -66,7 +66,11 @@ func gradeVerb() *verb {
 		if err != nil {
 			return usageError(s, v.name, err)
 		}
-		gradeFiles(s, v.name, args, limit, g)
+		paths, err := recordings(args)
+		if err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		gradeFiles(s, v.name, paths, limit, g)
 		verdict, err := g.Verdict()
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
