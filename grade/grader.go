@@ -62,6 +62,9 @@ type Grader struct {
 	o     Options
 	mu    sync.Mutex
 	done  []graded
+	// caches of compiled schemas that nobody uses at the moment: one server's
+	// sessions are often many.
+	caches []*predicate.Schemas
 }
 
 // graded is what one recording gave.
@@ -101,11 +104,30 @@ func (g *Grader) Add(r *Recording) {
 			d.unreadable = strings.ReplaceAll(d.unreadable, dir+"/", "")
 		}
 	}
-	w := &work{Grader: g, r: r, d: &d}
+	w := &work{Grader: g, r: r, d: &d, cache: g.takeCache()}
 	w.recording()
+	g.giveCache(w.cache)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.done = append(g.done, d)
+}
+
+func (g *Grader) takeCache() *predicate.Schemas {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := len(g.caches)
+	if n == 0 {
+		return &predicate.Schemas{}
+	}
+	c := g.caches[n-1]
+	g.caches = g.caches[:n-1]
+	return c
+}
+
+func (g *Grader) giveCache(c *predicate.Schemas) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.caches = append(g.caches, c)
 }
 
 // Verdict sums up. The order of Add makes no difference.
@@ -129,7 +151,7 @@ type work struct {
 	*Grader
 	r *Recording
 	d *graded
-	// cache holds the schemas of this recording: they are one server's.
+	// cache is this work's alone while it lasts.
 	cache *predicate.Schemas
 }
 
@@ -156,7 +178,6 @@ func (w *work) recording() {
 		w.skip("", WhyNoSession, "no message in it")
 		return
 	}
-	w.cache = &predicate.Schemas{}
 	for _, s := range r.Sessions {
 		w.session(s)
 	}
