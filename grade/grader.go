@@ -39,6 +39,9 @@ type Options struct {
 	// Case makes every session a trial of that case, also one without a call; empty:
 	// the suite says (grading.md 0.2.17).
 	Case string
+	// Spool takes the trials until they are reported; nil: they stay in memory, and
+	// are in Case.Trials.
+	Spool Spool
 }
 
 // Grade grades recordings against a suite. The order of recs does not matter. An
@@ -65,21 +68,16 @@ type Grader struct {
 	// caches of compiled schemas that nobody uses at the moment: one server's
 	// sessions are often many.
 	caches []*predicate.Schemas
+	shelf  *shelf // nil: trials stay in memory
 }
 
 // graded is what one recording gave.
 type graded struct {
 	id, path, unreadable string
 	skipped              []Skipped
-	trials               []claimed
+	trials               []brief
 	// unfit: it could not be used; unclear: a session is claimed by several cases.
 	unfit, unclear bool
-}
-
-// claimed is a trial with its case; nil: none claims it.
-type claimed struct {
-	c *CaseSpec
-	t Trial
 }
 
 // NewGrader begins a grading. The error says what in o does not fit the suite.
@@ -91,7 +89,11 @@ func NewGrader(suite *Suite, o Options) (*Grader, error) {
 	if o.Case != "" && suite.caseByID(o.Case) == nil {
 		return nil, fmt.Errorf("the suite has no case %s%s", predicate.Quoted(o.Case), didYouMean(o.Case, ids))
 	}
-	return &Grader{suite: suite, open: suite.open(), o: o}, nil
+	g := &Grader{suite: suite, open: suite.open(), o: o}
+	if o.Spool != nil {
+		g.shelf = &shelf{spool: o.Spool}
+	}
+	return g, nil
 }
 
 // Add grades the sessions of one recording. Nothing of r is kept.
@@ -109,6 +111,11 @@ func (g *Grader) Add(r *Recording) {
 	g.giveCache(w.cache)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.shelf != nil {
+		for i := range d.trials {
+			g.shelf.put(&d.trials[i])
+		}
+	}
 	g.done = append(g.done, d)
 }
 
@@ -217,9 +224,9 @@ func (w *work) session(s *session.Session) {
 			}
 		}
 	}
-	t := Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
-	w.grade(&t, c, s, ev)
-	w.d.trials = append(w.d.trials, claimed{c, t})
+	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
+	w.grade(t, c, s, ev)
+	w.d.trials = append(w.d.trials, briefOf(c, t))
 }
 
 // claim finds the session's case. ok is false when it is graded against none.

@@ -29,8 +29,8 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	}
 	for i := range v.Cases {
 		c := &v.Cases[i]
-		for j := range c.Trials {
-			switch t := &c.Trials[j]; {
+		err := c.Each(func(t *grade.Trial) error {
+			switch {
 			case o.Verbose || t.Word != grade.Passed:
 				p.trial(v, c, t, o.Verbose)
 				p.line("")
@@ -38,6 +38,10 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 				p.notGated(v, t)
 				p.line("")
 			}
+			return p.err
+		})
+		if err != nil {
+			return err
 		}
 		if c.Spec != nil {
 			for _, what := range c.Spec.NotMeasurable {
@@ -73,7 +77,7 @@ func (p *printer) caseLine(c *grade.Case) {
 	for i := range chain.Order {
 		mark := " "
 		for _, s := range slices.Backward(worst) {
-			if slices.ContainsFunc(c.Trials, func(t grade.Trial) bool { return t.Chain.Links[i].State == s }) {
+			if c.Has(i, s) {
 				mark = p.paint(string(s), marks[s])
 			}
 		}
@@ -100,7 +104,7 @@ func short(s string, n int) string {
 
 // share says how many of the trials passed.
 func share(c *grade.Case) string {
-	if len(c.Trials) == 0 {
+	if c.Stats.Trials == 0 {
 		return "no trial"
 	}
 	s := fmt.Sprintf("%d of %d", c.Stats.Passed, c.Stats.Eligible())
@@ -344,10 +348,10 @@ func plural(n int, what string) string {
 func (p *printer) summary(v *grade.Verdict) {
 	counts := map[grade.Word]int{}
 	total := 0
-	for _, c := range v.Cases {
-		for _, t := range c.Trials {
-			counts[t.Word]++
-			total++
+	for i := range v.Cases {
+		for word, n := range v.Cases[i].Words() {
+			counts[word] += n
+			total += n
 		}
 	}
 	why := ""
