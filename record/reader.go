@@ -24,6 +24,8 @@ type Options struct {
 	// Follow waits for more while a writer holds the recording, until Stop is closed.
 	Follow bool
 	Stop   <-chan struct{}
+	// Decoders are shared by the readers of many recordings; it may be nil.
+	Decoders *Decoders
 }
 
 // Reader reads a recording: only what stands before a good check, in order,
@@ -122,7 +124,7 @@ func (r *Reader) openFile(path string) error {
 	if r.opts.Follow {
 		src = &follower{f: f, stop: r.opts.Stop}
 	}
-	lr, err := newLineReader(src, int32(len(r.files)), &r.left)
+	lr, err := newLineReader(src, int32(len(r.files)), &r.left, r.opts.Decoders)
 	if err != nil {
 		f.Close()
 		return err

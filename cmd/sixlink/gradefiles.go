@@ -25,7 +25,8 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grad
 	for i, path := range paths {
 		jobs[i].path, all[i] = path, i
 	}
-	inParallel(all, func(i int) { jobs[i].run(name, limit, g, false) })
+	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}
+	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
 	var later []int
 	for i := range jobs {
 		if jobs[i].later {
@@ -50,7 +51,7 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grad
 			covered = covered || j != i && sameFile(jobs[j].more, jobs[i].path)
 		}
 		if !covered {
-			jobs[i].run(name, limit, g, true)
+			jobs[i].run(name, opts, g, true)
 		}
 	}
 	for i := range jobs {
@@ -69,10 +70,10 @@ type gradeJob struct {
 }
 
 // run grades the file; without alone, a later segment is only marked as one.
-func (j *gradeJob) run(name string, limit int64, g *grade.Grader, alone bool) {
+func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone bool) {
 	s := stdio{err: &j.told}
 	var l *loaded
-	r, err := record.Open(j.path, record.Options{MaxDecompressed: limit})
+	r, err := record.Open(j.path, opts)
 	if err == nil {
 		if j.later = r.Header().Segment > 0; j.later && !alone {
 			r.Close()

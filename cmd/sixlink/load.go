@@ -67,6 +67,7 @@ func loadFrom(path string, r *record.Reader) (*loaded, error) {
 		l.Close()
 		return nil, err
 	}
+	l.store.Keep(r)
 	l.end, l.sessions = r.End(), res.Sessions
 	return l, nil
 }
