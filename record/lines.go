@@ -28,8 +28,9 @@ type lineReader struct {
 	off      int64 // of buf[0] in the unpacked frame
 	buf      []byte
 	// arena is what buf is in, whose first byte stands at arenaOff in the frame.
-	arena    []byte
-	arenaOff int64
+	arena     []byte
+	arenaSize int // of the next one: a small file's first is smaller
+	arenaOff  int64
 	// piece is the frame that ended last, if all of it is in one arena.
 	piece storedFrame
 	run   item   // read and not given out
@@ -45,12 +46,12 @@ type limitError struct{ what string }
 
 func (e *limitError) Error() string { return e.what }
 
-func newLineReader(r io.Reader, file int32, left *int64, decoders *Decoders) (*lineReader, error) {
+func newLineReader(r io.Reader, size int64, file int32, left *int64, decoders *Decoders) (*lineReader, error) {
 	dec, err := decoders.take()
 	if err != nil {
 		return nil, err
 	}
-	l := &lineReader{z: newZframes(r, 0), dec: dec, decoders: decoders, file: file, left: left, max: maxHeader}
+	l := &lineReader{z: newZframes(r, 0, size), arenaSize: int(min(arenaSize, max(16<<10, 8*size))), dec: dec, decoders: decoders, file: file, left: left, max: maxHeader}
 	// Recordings that somebody unpacked read like packed ones.
 	if head, _ := l.z.r.Peek(len(plainHead)); len(head) > 0 && strings.HasPrefix(plainHead, string(head)) {
 		l.plain, l.inside, l.src = true, true, l.z.r
@@ -146,7 +147,8 @@ func (l *lineReader) fill() {
 		return
 	}
 	if len(l.buf) == cap(l.buf) {
-		size := arenaSize
+		size := l.arenaSize
+		l.arenaSize = arenaSize
 		for size < 2*len(l.buf) {
 			size *= 2
 		}

@@ -171,7 +171,7 @@ func (s *Store) unpack(ref Ref, end int64) ([]byte, error) {
 		s.open[ref.File] = f
 	}
 	src := io.NewSectionReader(f, ref.Frame, 1<<62)
-	z := newZframes(src, ref.Frame)
+	z := newZframes(src, ref.Frame, 1<<20)
 	typ, magic, r, err := z.next()
 	if err == nil && typ == skipFrame && magic == runMagic {
 		run, err := io.ReadAll(io.LimitReader(r, maxRun))

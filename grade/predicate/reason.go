@@ -98,7 +98,7 @@ func Scrub(s string) string {
 	if holdsFold(s, "bearer") {
 		s = bearer().ReplaceAllString(s, "Bearer "+replaced)
 	}
-	if strings.ContainsAny(s, "-_") {
+	if holdsVendor(s) {
 		s = vendor().ReplaceAllString(s, replaced)
 	}
 	if !strings.ContainsAny(s, ":=") || !holdsFold(s, secretRoots...) {
@@ -116,6 +116,24 @@ func Scrub(s string) string {
 // secretRoots are such that each of secretWords holds one of them.
 var secretRoots = []string{"authorization", "bearer", "passw", "secret", "token", "api", "access_key", "cookie", "credential", "private_key"}
 
+// holdsVendor tells whether s has the beginning of a match of vendor.
+func holdsVendor(s string) bool {
+	for i := 2; i < len(s); i++ {
+		if s[i] != '-' && s[i] != '_' {
+			continue
+		}
+		switch c := s[i-1]; {
+		case c == 'k' && (s[i-2] == 's' || s[i-2] == 'p' || s[i-2] == 'r'):
+			return true
+		case i >= 3 && s[i-3:i-1] == "gh" && strings.IndexByte("pousr", c) >= 0:
+			return true
+		case i >= 4 && s[i-4:i-1] == "xox" && strings.IndexByte("abprs", c) >= 0:
+			return true
+		}
+	}
+	return false
+}
+
 // holdsFold tells whether s may hold one of the words (lower-case ASCII) in any
 // case, as RE2 folds it: there K has the Kelvin sign and S the long s beside it.
 func holdsFold(s string, words ...string) bool {
@@ -132,14 +150,14 @@ func holdsASCII(s string, words ...string) bool {
 	for _, w := range words {
 		first, last := w[0], len(s)-len(w)
 		for i := 0; i <= last; i++ {
-			if s[i]|0x20 != first {
+			if s[i] != first && lowerASCII(s[i]) != first {
 				continue
 			}
 			k := 1
 			for k < len(w) && lowerASCII(s[i+k]) == w[k] {
 				k++
 			}
-			if k == len(w) && lowerASCII(s[i]) == first {
+			if k == len(w) {
 				return true
 			}
 		}
