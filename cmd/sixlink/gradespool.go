@@ -8,7 +8,7 @@ import (
 
 // spoolMemory is how many bytes of trials are held before a file is made: most
 // runs need none.
-const spoolMemory = 4 << 20
+const spoolMemory = 1 << 20
 
 // spool holds the trials of a run: in memory, and from spoolMemory on in a
 // temporary file that no name leads to, so that nothing of it is left whatever
