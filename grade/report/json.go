@@ -300,9 +300,13 @@ const hexDigits = "0123456789abcdef"
 // which changes no value; a lone surrogate, which no UTF-8 can hold and many
 // readers refuse even as an escape, reads \ud83d as text.
 func (j *writer) quote(s string) {
-	s = visible.UTF8(s)
 	j.out = append(j.out, '"')
-	for _, r := range s {
+	plain := 0 // bytes at the beginning that stand for themselves: all of most texts
+	for plain < len(s) && ' ' <= s[plain] && s[plain] <= '~' && s[plain] != '"' && s[plain] != '\\' {
+		plain++
+	}
+	j.out = append(j.out, s[:plain]...)
+	for _, r := range visible.UTF8(s[plain:]) {
 		switch {
 		case r == '"' || r == '\\':
 			j.out = append(j.out, '\\', byte(r))
