@@ -74,7 +74,11 @@ func scorerRow(s *match.Score, link predicate.Link, r *match.Result) Row {
 		expect += t.Expected
 		for _, f := range []*match.Findings{&t.Missing, &t.OutOfOrder, &t.Extra, &t.Mismatched} {
 			for i := range f.List {
-				if c := f.List[i].Call; c != nil && !c.HostOnly {
+				c := f.List[i].Call
+				if c != nil {
+					c.Arguments = nil // the row is kept, and would keep the session
+				}
+				if c != nil && !c.HostOnly {
 					row.cite(c.Seq)
 				}
 			}

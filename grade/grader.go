@@ -39,6 +39,9 @@ type Options struct {
 	// Case makes every session a trial of that case, also one without a call; empty:
 	// the suite says (grading.md 0.2.17).
 	Case string
+	// Spool takes the trials until they are reported; nil: they stay in memory, and
+	// are in Case.Trials.
+	Spool Spool
 }
 
 // Grade grades recordings against a suite. The order of recs does not matter. An
@@ -62,21 +65,19 @@ type Grader struct {
 	o     Options
 	mu    sync.Mutex
 	done  []graded
+	// caches of compiled schemas that nobody uses at the moment: one server's
+	// sessions are often many.
+	caches []*predicate.Schemas
+	shelf  *shelf // nil: trials stay in memory
 }
 
 // graded is what one recording gave.
 type graded struct {
 	id, path, unreadable string
 	skipped              []Skipped
-	trials               []claimed
+	trials               []brief
 	// unfit: it could not be used; unclear: a session is claimed by several cases.
 	unfit, unclear bool
-}
-
-// claimed is a trial with its case; nil: none claims it.
-type claimed struct {
-	c *CaseSpec
-	t Trial
 }
 
 // NewGrader begins a grading. The error says what in o does not fit the suite.
@@ -88,7 +89,11 @@ func NewGrader(suite *Suite, o Options) (*Grader, error) {
 	if o.Case != "" && suite.caseByID(o.Case) == nil {
 		return nil, fmt.Errorf("the suite has no case %s%s", predicate.Quoted(o.Case), didYouMean(o.Case, ids))
 	}
-	return &Grader{suite: suite, open: suite.open(), o: o}, nil
+	g := &Grader{suite: suite, open: suite.open(), o: o}
+	if o.Spool != nil {
+		g.shelf = &shelf{spool: o.Spool}
+	}
+	return g, nil
 }
 
 // Add grades the sessions of one recording. Nothing of r is kept.
@@ -101,11 +106,35 @@ func (g *Grader) Add(r *Recording) {
 			d.unreadable = strings.ReplaceAll(d.unreadable, dir+"/", "")
 		}
 	}
-	w := &work{Grader: g, r: r, d: &d}
+	w := &work{Grader: g, r: r, d: &d, cache: g.takeCache()}
 	w.recording()
+	g.giveCache(w.cache)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.shelf != nil {
+		for i := range d.trials {
+			g.shelf.put(&d.trials[i])
+		}
+	}
 	g.done = append(g.done, d)
+}
+
+func (g *Grader) takeCache() *predicate.Schemas {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := len(g.caches)
+	if n == 0 {
+		return &predicate.Schemas{}
+	}
+	c := g.caches[n-1]
+	g.caches = g.caches[:n-1]
+	return c
+}
+
+func (g *Grader) giveCache(c *predicate.Schemas) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.caches = append(g.caches, c)
 }
 
 // Verdict sums up. The order of Add makes no difference.
@@ -129,7 +158,7 @@ type work struct {
 	*Grader
 	r *Recording
 	d *graded
-	// cache holds the schemas of this recording: they are one server's.
+	// cache is this work's alone while it lasts.
 	cache *predicate.Schemas
 }
 
@@ -156,7 +185,6 @@ func (w *work) recording() {
 		w.skip("", WhyNoSession, "no message in it")
 		return
 	}
-	w.cache = &predicate.Schemas{}
 	for _, s := range r.Sessions {
 		w.session(s)
 	}
@@ -196,9 +224,9 @@ func (w *work) session(s *session.Session) {
 			}
 		}
 	}
-	t := Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
-	w.grade(&t, c, s, ev)
-	w.d.trials = append(w.d.trials, claimed{c, t})
+	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
+	w.grade(t, c, s, ev)
+	w.d.trials = append(w.d.trials, briefOf(c, t))
 }
 
 // claim finds the session's case. ok is false when it is graded against none.

@@ -26,7 +26,8 @@ type resultReader struct {
 	call *session.Call
 	room *int64 // what is left of keptResults, shared by the session's results
 	kept *predicate.ResultContent
-	size int64 // -1: not measured yet
+	at   *parts // kept as well
+	size int64  // -1: not measured yet
 }
 
 // results adds a call's result to the evidence: the row toolResults of the table
@@ -97,8 +98,19 @@ type parts struct {
 }
 
 func (r *resultReader) read() (p parts, err error) {
+	if r.at != nil {
+		return *r.at, nil
+	}
 	raw, err := r.call.Result.Bytes()
 	if err != nil {
+		return p, err
+	}
+	if n := int64(len(raw)); n <= *r.room {
+		*r.room -= n
+		raw = bytes.Clone(raw) // it may be a part of something larger
+		if p, err = partsOf(raw); err == nil {
+			r.at = &p
+		}
 		return p, err
 	}
 	return partsOf(raw)

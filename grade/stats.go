@@ -32,11 +32,11 @@ type AtK struct {
 var passK = []int{1, 2, 3, 5, 10}
 
 // count adds up the trials' verdicts.
-func count(trials []Trial) Stats {
+func count(trials []*brief) Stats {
 	var s Stats
 	s.Trials = len(trials)
 	for i := range trials {
-		switch trials[i].Word {
+		switch trials[i].word {
 		case Passed:
 			s.Passed++
 		case Failed:

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-func trials(passed, failed, errored int) []Trial {
-	var out []Trial
+func trials(passed, failed, errored int) []*brief {
+	var out []*brief
 	for range passed {
-		out = append(out, Trial{Word: Passed})
+		out = append(out, &brief{word: Passed})
 	}
 	for range failed {
-		out = append(out, Trial{Word: Failed})
+		out = append(out, &brief{word: Failed})
 	}
 	for range errored {
-		out = append(out, Trial{Word: Inconclusive})
+		out = append(out, &brief{word: Inconclusive})
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (g *Grader) sum() *Verdict {
 		SuiteID:         g.suite.ID, SuiteHash: g.suite.Hash,
 		Paths: map[string]string{},
 	}
-	of := map[*CaseSpec][]Trial{}
+	of := map[*CaseSpec][]*brief{}
 	unfit, unclear := false, false
 	for i := range g.done {
 		d := &g.done[i]
@@ -38,8 +38,9 @@ func (g *Grader) sum() *Verdict {
 			v.Paths[d.id] = d.path
 		}
 		v.Skipped = append(v.Skipped, d.skipped...)
-		for _, t := range d.trials {
-			of[t.c] = append(of[t.c], t.t)
+		for k := range d.trials {
+			t := &d.trials[k]
+			of[t.c] = append(of[t.c], t)
 		}
 		unfit, unclear = unfit || d.unfit, unclear || d.unclear
 	}
@@ -47,11 +48,11 @@ func (g *Grader) sum() *Verdict {
 		if c.Disabled || c.LeftOut || g.o.Case != "" && g.o.Case != c.ID {
 			continue
 		}
-		v.Cases = append(v.Cases, sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Coverage: coverOf(c), Trials: of[c]}, c.PassThreshold))
+		v.Cases = append(v.Cases, g.sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Coverage: coverOf(c), briefs: of[c]}, c.PassThreshold))
 	}
 	if rest := of[nil]; len(rest) > 0 {
 		counted := len(g.suite.Cases) == 0 || anyGates(g.suite.Assertions)
-		v.Cases = append(v.Cases, sumCase(Case{ID: Unassigned, Counted: counted, Coverage: coverOf(g.open), Trials: rest}, g.suite.PassThreshold))
+		v.Cases = append(v.Cases, g.sumCase(Case{ID: Unassigned, Counted: counted, Coverage: coverOf(g.open), briefs: rest}, g.suite.PassThreshold))
 	}
 	var covers []CaseCoverage
 	for i := range v.Cases {
@@ -70,16 +71,21 @@ func coverOf(c *CaseSpec) *CaseCoverage {
 }
 
 // sumCase gives a case its verdict.
-func sumCase(c Case, threshold *big.Rat) Case {
-	c.Stats = count(c.Trials)
+func (g *Grader) sumCase(c Case, threshold *big.Rat) Case {
+	if c.shelf = g.shelf; c.shelf == nil {
+		for _, b := range c.briefs {
+			c.Trials = append(c.Trials, *b.whole)
+		}
+	}
+	c.Stats = count(c.briefs)
 	switch eligible := c.Stats.Eligible(); {
-	case len(c.Trials) == 0:
+	case c.Stats.Trials == 0:
 		c.Word, c.Reason = Inconclusive, reasonNoTrial
 	case eligible == 0:
 		c.Word, c.Reason = Inconclusive, reasonNoEligible
 	case c.Stats.PassRate.Cmp(threshold) < 0:
 		c.Word, c.Reason = Failed, reasonBelow
-	case big.NewRat(int64(c.Stats.Passed), int64(len(c.Trials))).Cmp(threshold) < 0:
+	case big.NewRat(int64(c.Stats.Passed), int64(c.Stats.Trials)).Cmp(threshold) < 0:
 		// It passes only if it would with all errored trials failed.
 		c.Word, c.Reason = Inconclusive, reasonErrored
 	default:
@@ -102,11 +108,11 @@ func (g *Grader) run(v *Verdict, unfit, unclear bool) {
 		eligible += int64(c.Stats.Eligible())
 		total += int64(c.Stats.Trials)
 		missing = missing || c.Reason == reasonNoTrial
-		for i := range c.Trials {
-			if c.Trials[i].unfinished {
+		for _, b := range c.briefs {
+			if b.unfinished {
 				unfinished++
 			}
-			if c.Trials[i].erred {
+			if b.erred {
 				erred++
 			}
 		}

@@ -51,8 +51,49 @@ type Case struct {
 	Spec *CaseSpec
 	// Coverage says which links its checks decide, and whether it can fail at all.
 	Coverage *CaseCoverage
-	Trials   []Trial
-	Stats    Stats
+	// Trials is empty when the trials are in a spool: see [Case.Each].
+	Trials []Trial
+	Stats  Stats
+
+	briefs []*brief
+	shelf  *shelf // nil: the trials are in Trials
+}
+
+// Each calls do for each trial in order, wherever it is kept; its first error ends it.
+func (c *Case) Each(do func(t *Trial) error) error {
+	if c.shelf == nil {
+		for i := range c.Trials {
+			if err := do(&c.Trials[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, b := range c.briefs {
+		t, err := c.shelf.get(b)
+		if err == nil {
+			err = do(t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Has tells whether any trial has the link at that place of [chain.Order] in the state.
+func (c *Case) Has(link int, s chain.State) bool {
+	for _, b := range c.briefs {
+		if b.links[link] == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Words counts the trials by their verdicts.
+func (c *Case) Words() map[Word]int {
+	return map[Word]int{Passed: c.Stats.Passed, Failed: c.Stats.Failed, Inconclusive: c.Stats.Errored}
 }
 
 // Trial is one session graded against one case.

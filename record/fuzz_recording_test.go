@@ -469,7 +469,7 @@ func unpack(t *testing.T, path, out string) {
 	}
 	defer f.Close()
 	left := int64(64 << 20)
-	l, err := newLineReader(f, 0, &left)
+	l, err := newLineReader(f, 1<<20, 0, &left, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -16,19 +17,26 @@ const arenaSize = 256 << 10
 
 // lineReader unpacks one file of a recording into its lines.
 type lineReader struct {
-	z      *zframes
-	dec    *zstd.Decoder
-	file   int32
-	plain  bool // the file is not packed
-	inside bool // a frame is being unpacked
-	src    io.Reader
-	frame  int64 // its offset
-	off    int64 // of buf[0] in the unpacked frame
-	buf    []byte
-	run    item   // read and not given out
-	left   *int64 // unpacked bytes that are still allowed, over all files
-	max    int    // bytes that the next line may have: the header's limit at first
-	end    error  // how the file ended, once it did
+	z        *zframes
+	dec      *zstd.Decoder
+	decoders *Decoders // that dec is given back to
+	file     int32
+	plain    bool // the file is not packed
+	inside   bool // a frame is being unpacked
+	src      io.Reader
+	frame    int64 // its offset
+	off      int64 // of buf[0] in the unpacked frame
+	buf      []byte
+	// arena is what buf is in, whose first byte stands at arenaOff in the frame.
+	arena     []byte
+	arenaSize int // of the next one: a small file's first is smaller
+	arenaOff  int64
+	// piece is the frame that ended last, if all of it is in one arena.
+	piece storedFrame
+	run   item   // read and not given out
+	left  *int64 // unpacked bytes that are still allowed, over all files
+	max   int    // bytes that the next line may have: the header's limit at first
+	end   error  // how the file ended, once it did
 }
 
 // errTooMuch and its like are limits: what hits one is refused, not torn.
@@ -38,13 +46,12 @@ type limitError struct{ what string }
 
 func (e *limitError) Error() string { return e.what }
 
-func newLineReader(r io.Reader, file int32, left *int64) (*lineReader, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(64<<20))
+func newLineReader(r io.Reader, size int64, file int32, left *int64, decoders *Decoders) (*lineReader, error) {
+	dec, err := decoders.take()
 	if err != nil {
 		return nil, err
 	}
-	l := &lineReader{z: newZframes(r, 0), dec: dec, file: file, left: left, max: maxHeader}
+	l := &lineReader{z: newZframes(r, 0, size), arenaSize: int(min(arenaSize, max(16<<10, 8*size))), dec: dec, decoders: decoders, file: file, left: left, max: maxHeader}
 	// Recordings that somebody unpacked read like packed ones.
 	if head, _ := l.z.r.Peek(len(plainHead)); len(head) > 0 && strings.HasPrefix(plainHead, string(head)) {
 		l.plain, l.inside, l.src = true, true, l.z.r
@@ -54,7 +61,36 @@ func newLineReader(r io.Reader, file int32, left *int64) (*lineReader, error) {
 
 const plainHead = `{"kind":"header"`
 
-func (l *lineReader) close() { l.dec.Close() }
+func (l *lineReader) close() {
+	l.decoders.give(l.dec)
+	l.dec = nil
+}
+
+// Decoders are zstd decoders that nobody uses at the moment, for who reads many
+// recordings: a new one makes and clears over a MiB, more than many a recording
+// has. It may be used by several goroutines; a nil one keeps none.
+type Decoders struct{ pool sync.Pool }
+
+func (d *Decoders) take() (*zstd.Decoder, error) {
+	if d != nil {
+		if dec, ok := d.pool.Get().(*zstd.Decoder); ok {
+			return dec, nil
+		}
+	}
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(64<<20))
+}
+
+// give takes a decoder back, which must not be used any more.
+func (d *Decoders) give(dec *zstd.Decoder) {
+	switch {
+	case dec == nil:
+	case d != nil && dec.Reset(nil) == nil:
+		d.pool.Put(dec)
+	default:
+		dec.Close()
+	}
+}
 
 // item is a line, or a chunk run with all of its lines.
 type item struct {
@@ -111,11 +147,13 @@ func (l *lineReader) fill() {
 		return
 	}
 	if len(l.buf) == cap(l.buf) {
-		size := arenaSize
+		size := l.arenaSize
+		l.arenaSize = arenaSize
 		for size < 2*len(l.buf) {
 			size *= 2
 		}
-		l.buf = append(make([]byte, 0, size), l.buf...)
+		l.arena, l.arenaOff = make([]byte, 0, size), l.off
+		l.buf = append(l.arena, l.buf...)
 	}
 	room := l.buf[len(l.buf):cap(l.buf)]
 	n, err := l.src.Read(room)
@@ -135,6 +173,10 @@ func (l *lineReader) fill() {
 		l.inside = false
 		if i := bytes.LastIndexByte(l.buf, '\n'); i != len(l.buf)-1 {
 			l.end = &DamageError{Offset: l.frame, What: "a zstd frame ends inside a line"}
+		}
+		l.piece = storedFrame{}
+		if l.arenaOff == 0 {
+			l.piece = storedFrame{l.file, l.frame, l.arena[:l.off+int64(len(l.buf))]}
 		}
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		l.end = &limitError{fmt.Sprintf("wants a window of over %d MiB", maxWindow>>20)}

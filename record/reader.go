@@ -24,6 +24,8 @@ type Options struct {
 	// Follow waits for more while a writer holds the recording, until Stop is closed.
 	Follow bool
 	Stop   <-chan struct{}
+	// Decoders are shared by the readers of many recordings; it may be nil.
+	Decoders *Decoders
 }
 
 // Reader reads a recording: only what stands before a good check, in order,
@@ -114,15 +116,18 @@ func (r *Reader) openFile(path string) error {
 	if err != nil {
 		return err
 	}
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
 		f.Close()
 		return &NotRecordingError{Path: path, What: "is no regular file"}
 	}
 	var src io.Reader = f
+	size := fi.Size()
 	if r.opts.Follow {
+		size = 1 << 20 // it grows
 		src = &follower{f: f, stop: r.opts.Stop}
 	}
-	lr, err := newLineReader(src, int32(len(r.files)), &r.left)
+	lr, err := newLineReader(src, size, int32(len(r.files)), &r.left, r.opts.Decoders)
 	if err != nil {
 		f.Close()
 		return err

@@ -65,7 +65,7 @@ func (w *writer) named(name string) bool {
 // segment. A zero deadline means none.
 func repack(src io.Reader, dst io.Writer, deadline time.Time) error {
 	left := int64(1) << 62
-	lr, err := newLineReader(src, 0, &left)
+	lr, err := newLineReader(src, 1<<20, 0, &left, nil)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,12 @@
 package record
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // storeFrames is how many unpacked zstd frames a store keeps.
@@ -16,10 +15,11 @@ const storeFrames = 2
 // Store fetches the data of single records by their Ref, so that what reads a
 // recording need not keep its values. It is not safe for several goroutines.
 type Store struct {
-	files  []string
-	open   []*os.File
-	frames []storedFrame // most recently used last
-	run    storedRun
+	files    []string
+	open     []*os.File
+	frames   []storedFrame // most recently used last
+	run      storedRun
+	decoders *Decoders
 }
 
 // storedRun is the chunk run that was read last, where it stands.
@@ -46,6 +46,15 @@ func (s *Store) Files(files []string) {
 	for len(s.files) < len(files) {
 		s.files = append(s.files, files[len(s.files)])
 		s.open = append(s.open, nil)
+	}
+}
+
+// Keep takes over the zstd frame that r unpacked last, if it has it in one piece:
+// the frame of a small recording need not be unpacked again. It uses r's Decoders, too.
+func (s *Store) Keep(r *Reader) {
+	s.decoders = r.opts.Decoders
+	if f := r.lr.piece; f.data != nil && len(s.frames) < storeFrames {
+		s.frames = append(s.frames, f)
 	}
 }
 
@@ -162,7 +171,7 @@ func (s *Store) unpack(ref Ref, end int64) ([]byte, error) {
 		s.open[ref.File] = f
 	}
 	src := io.NewSectionReader(f, ref.Frame, 1<<62)
-	z := newZframes(src, ref.Frame)
+	z := newZframes(src, ref.Frame, 1<<20)
 	typ, magic, r, err := z.next()
 	if err == nil && typ == skipFrame && magic == runMagic {
 		run, err := io.ReadAll(io.LimitReader(r, maxRun))
@@ -183,13 +192,19 @@ func (s *Store) unpack(ref Ref, end int64) ([]byte, error) {
 	if typ != zstdFrame {
 		return nil, errNotZstd
 	}
-	dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	dec, err := s.decoders.take()
 	if err != nil {
 		return nil, err
 	}
-	defer dec.Close()
+	defer s.decoders.give(dec)
+	if err := dec.Reset(r); err != nil {
+		return nil, err
+	}
 	limit := max(end, maxBatch)
-	data, err := io.ReadAll(io.LimitReader(dec, limit))
+	// A frame of the format's size fits at once: a line more may be in it, and its checks.
+	buf := bytes.NewBuffer(make([]byte, 0, max(end, frameLines)+frameLines/8))
+	_, err = buf.ReadFrom(io.LimitReader(dec, limit))
+	data := buf.Bytes()
 	if int64(len(data)) < end {
 		if err == nil {
 			err = io.ErrUnexpectedEOF

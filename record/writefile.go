@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -9,6 +10,14 @@ import (
 // WriteFile puts a file with data at path, mode 0600, whole or not at all: what
 // was there is replaced in one step, and kept when anything fails.
 func WriteFile(path string, data []byte) error {
+	return WriteFileFrom(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteFileFrom is [WriteFile] with what write writes.
+func WriteFileFrom(path string, write func(w io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
@@ -23,7 +32,7 @@ func WriteFile(path string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if _, err = f.Write(data); err == nil {
+	if err = write(f); err == nil {
 		err = f.Sync()
 	}
 	if err2 := f.Close(); err == nil {

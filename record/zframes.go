@@ -30,8 +30,9 @@ type zframes struct {
 	end bool  // r has ended
 }
 
-func newZframes(r io.Reader, off int64) *zframes {
-	return &zframes{r: bufio.NewReaderSize(r, 64<<10), off: off}
+// newZframes reads about size bytes of r, which stands at off.
+func newZframes(r io.Reader, off, size int64) *zframes {
+	return &zframes{r: bufio.NewReaderSize(r, int(min(64<<10, max(4<<10, size+1)))), off: off}
 }
 
 func (z *zframes) read(p []byte) error {

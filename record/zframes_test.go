@@ -36,7 +36,7 @@ func (w *walked) end() int64 { return w.at + w.head() + int64(len(w.body)) }
 // The last frame may have been read in part, when err is not io.EOF.
 func walk(t *testing.T, r io.Reader, at int64, step int) (frames []walked, off int64, err error) {
 	t.Helper()
-	z := newZframes(r, at)
+	z := newZframes(r, at, 1<<20)
 	p := make([]byte, step)
 	for {
 		w := walked{at: z.off}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +25,7 @@ func gradeVerb() *verb {
 		name:    "grade",
 		args:    "RECORDING...",
 		summary: "say how sessions went: which checks hold, and at which link each session stopped being good",
-		long: "Without --suite the implicit suite (built-in) gates noToolErrors. Exit code 0: passed; 1: failed; 2: the suite or the\n" +
+		long: "A RECORDING is a file, or a folder: then all recordings in it. Without --suite the implicit suite (built-in) gates noToolErrors. Exit code 0: passed; 1: failed; 2: the suite or the\n" +
 			"command line is wrong; 3: nothing could be measured, or only inconclusively, or a recording cannot be read.",
 		examples: [2]string{
 			"sixlink grade r.mcp.jsonl.zst",
@@ -67,24 +67,25 @@ func gradeVerb() *verb {
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
 		}
-		g, err := grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, Case: only})
+		g, err := grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, Case: only, Spool: &spool{}})
 		if err != nil {
 			return usageError(s, v.name, err)
 		}
-		gradeFiles(s, v.name, args, limit, g)
+		paths, err := recordings(args)
+		if err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		gradeFiles(s, v.name, paths, limit, g)
 		verdict, err := g.Verdict()
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		var buf bytes.Buffer
-		if format == "json" {
-			err = report.JSON(&buf, verdict)
-		} else {
-			err = report.Text(&buf, verdict, report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
-		}
-		if err == nil {
-			err = deliver(s.out, out, buf.Bytes())
-		}
+		err = deliver(s.out, out, func(w io.Writer) error {
+			if format == "json" {
+				return report.JSON(w, verdict)
+			}
+			return report.Text(w, verdict, report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
+		})
 		if err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}
@@ -93,14 +94,28 @@ func gradeVerb() *verb {
 	return v
 }
 
-// deliver writes a result to stdout or to a new file's place, whole or not at all.
-func deliver(stdout io.Writer, path string, data []byte) error {
+// deliver writes a result to stdout, or to a new file's place, there whole or not at all.
+func deliver(stdout io.Writer, path string, write func(w io.Writer) error) error {
+	buffered := func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 64<<10)
+		if err := write(b); err != nil {
+			return err
+		}
+		return b.Flush()
+	}
 	if path == "" {
-		_, err := stdout.Write(data)
-		return err
+		return buffered(stdout)
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return os.WriteFile(path, data, 0o600) // /dev/stderr and the like
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // /dev/stderr and the like
+		if err != nil {
+			return err
+		}
+		err = buffered(f)
+		if err2 := f.Close(); err == nil {
+			err = err2
+		}
+		return err
 	}
-	return record.WriteFile(path, data)
+	return record.WriteFileFrom(path, buffered)
 }

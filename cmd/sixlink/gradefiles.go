@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/sixlink/sixlink/grade"
@@ -19,16 +21,18 @@ import (
 // pass. A file that another one's recording goes on in is part of that.
 func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grader) {
 	jobs := make([]gradeJob, len(paths))
-	var first, later []int
+	all := make([]int, len(paths))
 	for i, path := range paths {
-		jobs[i].path = path
-		if segment(path) > 0 {
+		jobs[i].path, all[i] = path, i
+	}
+	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}
+	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
+	var later []int
+	for i := range jobs {
+		if jobs[i].later {
 			later = append(later, i)
-		} else {
-			first = append(first, i)
 		}
 	}
-	inParallel(first, func(i int) { jobs[i].run(name, limit, g) })
 	// A later segment is a recording of its own only when its beginning is not here.
 	var left []int
 	for _, i := range later {
@@ -47,7 +51,7 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grad
 			covered = covered || j != i && sameFile(jobs[j].more, jobs[i].path)
 		}
 		if !covered {
-			jobs[i].run(name, limit, g)
+			jobs[i].run(name, opts, g, true)
 		}
 	}
 	for i := range jobs {
@@ -61,11 +65,22 @@ type gradeJob struct {
 	path string
 	told bytes.Buffer
 	more []string // the files that its recording goes on in
+	// later says that the file is not the first segment of its recording.
+	later bool
 }
 
-func (j *gradeJob) run(name string, limit int64, g *grade.Grader) {
+// run grades the file; without alone, a later segment is only marked as one.
+func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone bool) {
 	s := stdio{err: &j.told}
-	l, err := load(j.path, record.Options{MaxDecompressed: limit})
+	var l *loaded
+	r, err := record.Open(j.path, opts)
+	if err == nil {
+		if j.later = r.Header().Segment > 0; j.later && !alone {
+			r.Close()
+			return
+		}
+		l, err = loadFrom(j.path, r)
+	}
 	if err != nil {
 		fail(s, name, err, 0)
 		g.Add(&grade.Recording{ID: contentID(j.path), Path: j.path, Unreadable: err.Error()})
@@ -78,15 +93,31 @@ func (j *gradeJob) run(name string, limit int64, g *grade.Grader) {
 		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions})
 }
 
-// segment is the number of the file's first segment; 0 when it cannot be read,
-// which is then told in its turn.
-func segment(path string) int64 {
-	r, err := record.Open(path, record.Options{})
-	if err != nil {
-		return 0
+// recordings puts the recordings of a folder in the place of each folder, sorted by
+// name: a pile may be larger than a command line. What is no recording by its name
+// is left alone.
+func recordings(args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		if fi, err := os.Stat(arg); err != nil || !fi.IsDir() {
+			paths = append(paths, arg) // what is wrong with it is told in its turn
+			continue
+		}
+		found, err := os.ReadDir(arg) // sorted
+		if err != nil {
+			return nil, err
+		}
+		n := len(paths)
+		for _, e := range found {
+			if strings.HasSuffix(e.Name(), record.Suffix) && !e.IsDir() {
+				paths = append(paths, filepath.Join(arg, e.Name()))
+			}
+		}
+		if len(paths) == n {
+			return nil, fmt.Errorf("%s: no recording (*%s) is in this folder", arg, record.Suffix)
+		}
 	}
-	defer r.Close()
-	return int64(r.Header().Segment)
+	return paths, nil
 }
 
 // inParallel does all of the work, as many at once as there are processors.

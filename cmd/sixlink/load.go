@@ -37,6 +37,11 @@ func load(path string, opts record.Options) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	return loadFrom(path, r)
+}
+
+// loadFrom reads the whole recording that r has been opened on.
+func loadFrom(path string, r *record.Reader) (*loaded, error) {
 	l := &loaded{path: path, header: r.Header(), reader: r, store: record.NewStore(r.Files())}
 	l.command = append(l.command, r.Header().Command...)
 	next := func() (*record.Record, error) {
@@ -62,6 +67,7 @@ func load(path string, opts record.Options) (*loaded, error) {
 		l.Close()
 		return nil, err
 	}
+	l.store.Keep(r)
 	l.end, l.sessions = r.End(), res.Sessions
 	return l, nil
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -58,15 +58,12 @@ func suiteCheckVerb() *verb {
 		}
 		catalogs, unread := catalogsOf(s, v.name, args[1:], limit)
 		check := grade.CheckSuite(suite, catalogs)
-		var buf bytes.Buffer
-		if format == "json" {
-			err = report.SuiteCheckJSON(&buf, check)
-		} else {
-			err = report.SuiteCheckText(&buf, check, report.Options{Color: out == "" && colours(s.out)})
-		}
-		if err == nil {
-			err = deliver(s.out, out, buf.Bytes())
-		}
+		err = deliver(s.out, out, func(w io.Writer) error {
+			if format == "json" {
+				return report.SuiteCheckJSON(w, check)
+			}
+			return report.SuiteCheckText(w, check, report.Options{Color: out == "" && colours(s.out)})
+		})
 		switch {
 		case err != nil:
 			return fail(s, v.name, err, exitUnknown)

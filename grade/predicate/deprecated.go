@@ -48,6 +48,9 @@ func jsRegexp(expr string) func() *regexp.Regexp {
 
 // deprecated tells whether a description says that its own tool is deprecated.
 func deprecated(description string) bool {
+	if !holdsASCII(description, "deprecated", "instead") { // each of the four has one
+		return false
+	}
 	for _, re := range deprecations {
 		if re().MatchString(description) {
 			return true

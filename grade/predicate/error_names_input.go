@@ -7,6 +7,7 @@ import (
 
 	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/session/catalog"
 )
 
 var toolErrorNamesInput = &Kind{
@@ -35,14 +36,17 @@ func evalErrorNamesInput(c *Check, ev *Evidence) Outcome {
 	var wrong []string
 	var bad unread
 	total, failed := 0, 0
+	calls := newErrorCalls(ev)
 	for i := range ev.Errors {
 		e := &ev.Errors[i]
 		if named && e.Tool != name {
 			continue
 		}
 		total++
-		fine, unseen, err := namesInput(e, ev)
+		fine, unseen, err := calls.namesInput(e)
 		switch {
+		case err != nil && len(bad.why) == maxListed:
+			bad.total++ // a text that nobody would see is not made
 		case err != nil:
 			bad.add(e.String(), err, e.Seq, e.Record)
 		case !fine:
@@ -78,15 +82,65 @@ func evalErrorNamesInput(c *Check, ev *Evidence) Outcome {
 	return o
 }
 
+// errorCalls finds the call and the result of an error: there may be a million.
+type errorCalls struct {
+	ev    *Evidence
+	calls map[string][]*CallEvidence // by tool; of errors that name none, under ""
+	at    map[CallRef]*CallEvidence  // the first call of each place
+	// results is made when the first is asked for.
+	results map[CallRef]*ToolResult
+	names   map[*catalog.Tool]named
+}
+
+// named are the names of a tool's inputs, or why they cannot be read.
+type named struct {
+	names []string
+	err   error
+}
+
+func newErrorCalls(ev *Evidence) *errorCalls {
+	x := &errorCalls{ev: ev, names: map[*catalog.Tool]named{}}
+	if len(ev.Errors) == 0 {
+		return x
+	}
+	x.calls, x.at = map[string][]*CallEvidence{}, make(map[CallRef]*CallEvidence, len(ev.Calls))
+	for i := range ev.Calls {
+		c := &ev.Calls[i]
+		if c.HostOnly {
+			continue
+		}
+		if c.Tool != "" {
+			x.calls[c.Tool] = append(x.calls[c.Tool], c)
+		}
+		if ref := (CallRef{c.Seq, c.Index}); x.at[ref] == nil {
+			x.at[ref] = c
+		}
+	}
+	return x
+}
+
+func (x *errorCalls) result(ref CallRef) *ToolResult {
+	if x.results == nil {
+		x.results = make(map[CallRef]*ToolResult, len(x.ev.Results))
+		for i := range x.ev.Results {
+			r := &x.ev.Results[i]
+			if at := (CallRef{r.Seq, r.Index}); x.results[at] == nil {
+				x.results[at] = r
+			}
+		}
+	}
+	return x.results[ref]
+}
+
 // namesInput judges one error (grading.md 1.5). unseen says of one that is not
 // fine that a call which was not captured could have sent what the message says.
-func namesInput(e *ToolError, ev *Evidence) (fine, unseen bool, err error) {
-	joined, candidates := e.calls(ev)
-	names, err := inputNames(e, joined, candidates, ev)
+func (x *errorCalls) namesInput(e *ToolError) (fine, unseen bool, err error) {
+	joined, candidates := x.of(e)
+	names, err := x.inputNames(e, joined, candidates)
 	if err != nil {
 		return false, false, err
 	}
-	message, whole, err := e.message(ev)
+	message, whole, err := x.message(e)
 	if err != nil {
 		return false, false, err
 	}
@@ -123,11 +177,18 @@ func namesInput(e *ToolError, ev *Evidence) (fine, unseen bool, err error) {
 	return found, joined == nil, nil
 }
 
-// calls finds the call that an error belongs to, by its place, else because no
+// of finds the call that an error belongs to, by its place, else because no
 // other call comes into question; and all that do. One that was found because no
 // other was captured is not joined when calls are missing.
-func (e *ToolError) calls(ev *Evidence) (joined *CallEvidence, candidates []*CallEvidence) {
-	candidates = ev.wire(e.Tool, e.Tool != "")
+func (x *errorCalls) of(e *ToolError) (joined *CallEvidence, candidates []*CallEvidence) {
+	ev := x.ev
+	if c := x.at[CallRef{e.Seq, e.Index}]; e.Seq != 0 && c != nil && e.Tool != "" && c.Tool == e.Tool {
+		return c, x.calls[e.Tool]
+	}
+	candidates = x.calls[e.Tool]
+	if e.Tool == "" {
+		candidates = ev.wire("", false)
+	}
 	for _, c := range candidates {
 		if e.Seq != 0 && c.Seq == e.Seq && c.Index == e.Index {
 			return c, candidates
@@ -141,28 +202,43 @@ func (e *ToolError) calls(ev *Evidence) (joined *CallEvidence, candidates []*Cal
 
 // inputNames are the top-level properties of the tool's input schema. The tool's
 // entry is enough, even on a list that is not complete (grading.md 0.1).
-func inputNames(e *ToolError, joined *CallEvidence, candidates []*CallEvidence, ev *Evidence) ([]string, error) {
-	var raw []byte
-	known := false
-	if joined != nil && joined.Entry != nil {
-		raw, known = joined.Entry.InputSchema, true
+func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates []*CallEvidence) ([]string, error) {
+	var entry *catalog.Tool
+	if joined != nil {
+		entry = joined.Entry
 	}
-	for _, c := range candidates {
-		if !known && e.Tool != "" && c.Entry != nil {
-			raw, known = c.Entry.InputSchema, true
+	if entry == nil && e.Tool != "" {
+		for _, c := range candidates {
+			if c.Entry != nil {
+				entry = c.Entry
+				break
+			}
 		}
 	}
-	for _, l := range ev.Lists {
-		if known || joined != nil || e.Tool == "" {
-			break
-		}
-		if t, ok := l.Find(e.Tool); ok {
-			raw, known = t.InputSchema, true
+	if entry == nil && joined == nil && e.Tool != "" {
+		for _, l := range x.ev.Lists {
+			if t, ok := l.Find(e.Tool); ok {
+				entry = t
+				break
+			}
 		}
 	}
-	if s := ev.State(ToolInventory); !known && s != session.Complete {
-		return nil, fmt.Errorf("the tool's schema is not on record: the tool inventory is %s", s)
+	if entry == nil {
+		if s := x.ev.State(ToolInventory); s != session.Complete {
+			return nil, fmt.Errorf("the tool's schema is not on record: the tool inventory is %s", s)
+		}
+		return nil, nil
 	}
+	n, known := x.names[entry]
+	if !known {
+		n.names, n.err = propertyNames(entry.InputSchema)
+		x.names[entry] = n
+	}
+	return n.names, n.err
+}
+
+// propertyNames are the names of a schema's top-level properties.
+func propertyNames(raw []byte) ([]string, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -181,16 +257,12 @@ func inputNames(e *ToolError, joined *CallEvidence, candidates []*CallEvidence, 
 
 // message is the error's text: the text of the result, else its structuredContent
 // as JSON (grading.md 3.2). whole is false when the end of it is not on record.
-func (e *ToolError) message(ev *Evidence) (text string, whole bool, err error) {
+func (x *errorCalls) message(e *ToolError) (text string, whole bool, err error) {
 	if e.Message != "" && len(e.Message) < maxMessage-3 { // a cut stands before a character of up to 4 bytes
 		return e.Message, true, nil
 	}
 	if e.Kind == ContentError && e.Seq != 0 {
-		for i := range ev.Results {
-			r := &ev.Results[i]
-			if r.Seq != e.Seq || r.Index != e.Index {
-				continue
-			}
+		if r := x.result(CallRef{e.Seq, e.Index}); r != nil {
 			c, err := r.Content()
 			switch {
 			case err != nil:

@@ -119,10 +119,18 @@ var (
 	vendor     = lazy.Regexp(`\b(?:sk|pk|rk|gh[pousr]|xox[abprs])[-_][A-Za-z0-9_-]{8,}`)
 )
 
-// Scrub replaces what looks like a secret in free text.
+// Scrub replaces what looks like a secret in free text. Most texts hold none of
+// the words without which an expression cannot match, and are not searched by it.
 func Scrub(s string) string {
-	s = bearer().ReplaceAllString(s, "Bearer "+replaced)
-	s = vendor().ReplaceAllString(s, replaced)
+	if holdsFold(s, "bearer") {
+		s = bearer().ReplaceAllString(s, "Bearer "+replaced)
+	}
+	if holdsVendor(s) {
+		s = vendor().ReplaceAllString(s, replaced)
+	}
+	if !strings.ContainsAny(s, ":=") || !holdsFold(s, secretRoots...) {
+		return s
+	}
 	return secretPair().ReplaceAllStringFunc(s, func(m string) string {
 		parts := secretPair().FindStringSubmatch(m)
 		if parts[2] == replaced || strings.EqualFold(parts[2], "bearer") {
@@ -130,6 +138,65 @@ func Scrub(s string) string {
 		}
 		return parts[1] + replaced
 	})
+}
+
+// secretRoots are such that each of secretWords holds one of them.
+var secretRoots = []string{"authorization", "bearer", "passw", "secret", "token", "api", "access_key", "cookie", "credential", "private_key"}
+
+// holdsVendor tells whether s has the beginning of a match of vendor.
+func holdsVendor(s string) bool {
+	for i := 2; i < len(s); i++ {
+		if s[i] != '-' && s[i] != '_' {
+			continue
+		}
+		switch c := s[i-1]; {
+		case c == 'k' && (s[i-2] == 's' || s[i-2] == 'p' || s[i-2] == 'r'):
+			return true
+		case i >= 3 && s[i-3:i-1] == "gh" && strings.IndexByte("pousr", c) >= 0:
+			return true
+		case i >= 4 && s[i-4:i-1] == "xox" && strings.IndexByte("abprs", c) >= 0:
+			return true
+		}
+	}
+	return false
+}
+
+// holdsFold tells whether s may hold one of the words (lower-case ASCII) in any
+// case, as RE2 folds it: there K has the Kelvin sign and S the long s beside it.
+func holdsFold(s string, words ...string) bool {
+	const folded = "\u212a\u017f"
+	if strings.ContainsAny(s, folded) {
+		return true
+	}
+	return holdsASCII(s, words...)
+}
+
+// holdsASCII tells whether s holds one of the words (lower-case ASCII), where A to Z
+// are a to z.
+func holdsASCII(s string, words ...string) bool {
+	for _, w := range words {
+		first, last := w[0], len(s)-len(w)
+		for i := 0; i <= last; i++ {
+			if s[i] != first && lowerASCII(s[i]) != first {
+				continue
+			}
+			k := 1
+			for k < len(w) && lowerASCII(s[i+k]) == w[k] {
+				k++
+			}
+			if k == len(w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // list joins at most three items and says how many there are in all.

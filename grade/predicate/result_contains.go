@@ -50,10 +50,29 @@ func newNeedle(c *Check) (n needle, ok bool) {
 }
 
 func (n needle) in(text string) bool {
+	if n.fold && isASCII(text) {
+		// Lower case is ASCII's own then, and a needle that is not ASCII is not in it.
+		return isASCII(n.text) && holdsASCII(text, n.text)
+	}
 	if n.fold {
 		return value.LowerContains(text, n.text)
 	}
 	return strings.Contains(text, n.text)
+}
+
+func isASCII(s string) bool {
+	for len(s) >= 8 {
+		if (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&0x80 != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // inResult searches text, structuredContent and json, which stand on lines of

@@ -16,7 +16,7 @@ import (
 // JSON writes the verdict by its schema: keys in a fixed order, valid UTF-8, no
 // HTML escapes, and no path of the machine.
 func JSON(w io.Writer, v *grade.Verdict) error {
-	j := &writer{}
+	j := &writer{w: w}
 	j.object(func() {
 		j.key("schema").text(grade.Schema)
 		j.key("analyzerVersion").num(int64(v.AnalyzerVersion))
@@ -39,8 +39,8 @@ func JSON(w io.Writer, v *grade.Verdict) error {
 		j.key("reasons").texts(v.Reasons)
 	})
 	j.out = append(j.out, '\n')
-	_, err := w.Write(j.out)
-	return err
+	j.flush()
+	return j.err
 }
 
 func jsonCase(j *writer, c *grade.Case) {
@@ -60,7 +60,19 @@ func jsonCase(j *writer, c *grade.Case) {
 			j.key("repetitions").num(c.Spec.Repetitions)
 			j.key("notMeasurable").texts(c.Spec.NotMeasurable)
 		}
-		j.key("trials").array(len(c.Trials), func(i int) { jsonTrial(j, &c.Trials[i]) })
+		j.key("trials").enclose('[', ']', func() {
+			err := c.Each(func(t *grade.Trial) error {
+				j.newline()
+				jsonTrial(j, t)
+				if len(j.out) > flushSize {
+					j.flush()
+				}
+				return j.err
+			})
+			if j.err == nil {
+				j.err = err
+			}
+		})
 	})
 }
 
@@ -187,11 +199,23 @@ func ChainJSON(r *chain.Result) []byte {
 	return j.out
 }
 
+// flushSize is how many bytes of JSON are gathered before they are written.
+const flushSize = 64 << 10
+
 // writer appends JSON, two blanks a level.
 type writer struct {
+	w     io.Writer // nil: all is gathered
+	err   error     // the first
 	out   []byte
 	depth int
 	first bool // nothing written yet in the innermost object or array
+}
+
+func (j *writer) flush() {
+	if j.err == nil {
+		_, j.err = j.w.Write(j.out)
+	}
+	j.out = j.out[:0]
 }
 
 func (j *writer) newline() {
@@ -281,9 +305,13 @@ const hexDigits = "0123456789abcdef"
 // which changes no value; a lone surrogate, which no UTF-8 can hold and many
 // readers refuse even as an escape, reads \ud83d as text.
 func (j *writer) quote(s string) {
-	s = visible.UTF8(s)
 	j.out = append(j.out, '"')
-	for _, r := range s {
+	plain := 0 // bytes at the beginning that stand for themselves: all of most texts
+	for plain < len(s) && ' ' <= s[plain] && s[plain] <= '~' && s[plain] != '"' && s[plain] != '\\' {
+		plain++
+	}
+	j.out = append(j.out, s[:plain]...)
+	for _, r := range visible.UTF8(s[plain:]) {
 		switch {
 		case r == '"' || r == '\\':
 			j.out = append(j.out, '\\', byte(r))

@@ -21,7 +21,7 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 		p.line("The six links: connection discovery selection call response userValue")
 		p.line("%s passed  %s failed  %s notReached  %s notMeasured  %s notApplicable",
 			marks[chain.Passed], marks[chain.Failed], marks[chain.NotReached], marks[chain.NotMeasured], marks[chain.NotApplicable])
-		if slices.ContainsFunc(v.Cases, func(c grade.Case) bool { return len(c.Trials) > 1 }) {
+		if slices.ContainsFunc(v.Cases, func(c grade.Case) bool { return c.Stats.Trials > 1 }) {
 			p.line("A case with several trials shows the worst mark that any of them has.")
 		}
 		p.line("")
@@ -32,8 +32,8 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	}
 	for i := range v.Cases {
 		c := &v.Cases[i]
-		for j := range c.Trials {
-			switch t := &c.Trials[j]; {
+		err := c.Each(func(t *grade.Trial) error {
+			switch {
 			case o.Verbose || t.Word != grade.Passed:
 				p.trial(v, c, t, o.Verbose)
 				p.line("")
@@ -41,6 +41,10 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 				p.notGated(v, t)
 				p.line("")
 			}
+			return p.err
+		})
+		if err != nil {
+			return err
 		}
 		if c.Spec != nil {
 			for _, what := range c.Spec.NotMeasurable {
@@ -75,7 +79,7 @@ func (p *printer) caseLine(c *grade.Case) {
 	for i := range chain.Order {
 		mark := " "
 		for _, s := range slices.Backward(worst) {
-			if slices.ContainsFunc(c.Trials, func(t grade.Trial) bool { return t.Chain.Links[i].State == s }) {
+			if c.Has(i, s) {
 				mark = p.paint(string(s), marks[s])
 			}
 		}
@@ -95,7 +99,7 @@ func (p *printer) caseLine(c *grade.Case) {
 
 // share says how many of the trials passed.
 func share(c *grade.Case) string {
-	if len(c.Trials) == 0 {
+	if c.Stats.Trials == 0 {
 		return "no trial"
 	}
 	s := fmt.Sprintf("%d of %d", c.Stats.Passed, c.Stats.Eligible())
@@ -354,10 +358,10 @@ func plural(n int, what string) string {
 func (p *printer) summary(v *grade.Verdict) {
 	counts := map[grade.Word]int{}
 	total := 0
-	for _, c := range v.Cases {
-		for _, t := range c.Trials {
-			counts[t.Word]++
-			total++
+	for i := range v.Cases {
+		for word, n := range v.Cases[i].Words() {
+			counts[word] += n
+			total += n
 		}
 	}
 	why := ""

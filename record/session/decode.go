@@ -51,6 +51,7 @@ type Decoder struct {
 
 	closing *record.Closing
 	msg     message // reused
+	held    int     // bytes of values that are held
 }
 
 // NewDecoder returns a decoder for one recording. Values over 1 KiB are left in

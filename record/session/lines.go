@@ -307,7 +307,8 @@ func other(from record.From) record.From {
 // value returns the value at span of the line.
 func (p *process) value(l *line, span jsonscan.Span) Value {
 	n := span.End - span.Start
-	if n <= heldValue || p.d.src == nil {
+	if n <= heldValue && p.d.held+n <= heldBytes || p.d.src == nil {
+		p.d.held += n
 		held := make([]byte, n)
 		copy(held, l.data[span.Start:span.End])
 		return Value{frame: &frameData{held: held}, n: int64(n), depth: int32(span.Depth)}

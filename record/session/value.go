@@ -11,6 +11,10 @@ import (
 // ones are fetched from the recording when somebody asks.
 const heldValue = 1 << 10
 
+// heldBytes bounds what is held of one recording; what comes later is fetched,
+// however small: memory must not grow with the bytes of a long session.
+const heldBytes = 4 << 20
+
 // frameData is what the values of one line share: the bytes that are held, or
 // where the line's records stand.
 type frameData struct {
