@@ -25,6 +25,8 @@ var lineKinds = map[Kind]func(*Record) any{
 	KindGap:         func(r *Record) any { r.Gap = new(Gap); return r.Gap },
 	KindClock:       func(r *Record) any { r.Clock = new(Clock); return r.Clock },
 	KindClosing:     func(r *Record) any { r.Closing = new(Closing); return r.Closing },
+	KindRequest:     func(r *Record) any { r.Request = new(HTTPRequest); return r.Request },
+	KindResponse:    func(r *Record) any { r.Response = new(HTTPResponse); return r.Response },
 }
 
 // check is the check line's members.
@@ -60,8 +62,11 @@ func decodeLine(line []byte, r *Record) error {
 		return fmt.Errorf("line does not begin with its kind")
 	}
 	*r = Record{Kind: kind, Line: line}
-	if kind == KindFrame {
-		return decodeFrame(line, r)
+	if kind == KindFrame || kind == KindBody {
+		if err := decodeBytes(line, r); err != nil {
+			return fmt.Errorf("%s line: %w", kind, err)
+		}
+		return nil
 	}
 	// What all records share. A header's and a closing's own seq stays 0.
 	var common struct {
@@ -69,13 +74,14 @@ func decodeLine(line []byte, r *Record) error {
 		At   int64 `json:"at"`
 		From From  `json:"from"`
 		Off  int64 `json:"off"`
+		Ex   int64 `json:"exchange"`
 	}
 	opts := []json.Options{jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(true)}
 	if kind != KindHeader && kind != KindClosing {
 		if err := json.Unmarshal(line, &common, opts...); err != nil {
 			return fmt.Errorf("%s line: %w", kind, err)
 		}
-		r.Seq, r.At, r.From, r.Off = common.Seq, common.At, common.From, common.Off
+		r.Seq, r.At, r.From, r.Off, r.Exchange = common.Seq, common.At, common.From, common.Off, common.Ex
 	}
 	if into := lineKinds[kind]; into != nil {
 		if err := json.Unmarshal(line, into(r), opts...); err != nil {
@@ -85,17 +91,22 @@ func decodeLine(line []byte, r *Record) error {
 	return nil
 }
 
-// decodeFrame reads a frame line. The envelope's members are walked by hand, so
+// decodeBytes reads the line of a frame or of a piece of a body. The envelope's members are walked by hand, so
 // that the message is taken by position and never parsed here.
-func decodeFrame(line []byte, r *Record) error {
+func decodeBytes(line []byte, r *Record) error {
 	var buf [12]member
 	members, err := frameMembers(line, buf[:0])
 	if err != nil {
-		return fmt.Errorf("frame line: %w", err)
+		return err
 	}
-	seen := [2]bool{} // seq, at
+
+	seen := [3]bool{} // seq, at, exchange
 	length := int64(-1)
-	r.EOL = newline
+	frame := r.Kind == KindFrame
+	if frame {
+		r.EOL = newline
+	}
+	seen[2] = frame
 	for _, m := range members {
 		var err error
 		switch string(m.name) {
@@ -134,6 +145,20 @@ func decodeFrame(line []byte, r *Record) error {
 			err = json.Unmarshal(m.value, &r.Masked)
 		case "eol":
 			r.EOL, err = jsontext.AppendUnquote(nil, m.value)
+		case "exchange":
+			r.Exchange, err = parseInt(m.value)
+			seen[2] = true
+		case "last", "cut":
+			var is bool
+			if is, err = parseBool(m.value); is {
+				if r.End = BodyLast; string(m.name) == "cut" {
+					r.End = BodyCut
+				}
+			}
+		case "trailers":
+			err = json.Unmarshal(m.value, &r.Trailers, jsontext.AllowInvalidUTF8(true))
+		case "patch":
+			err = json.Unmarshal(m.value, &r.Patch, jsontext.AllowInvalidUTF8(true))
 		case "message":
 			r.Form, r.Data = FormMessage, m.value
 		case "text":
@@ -147,14 +172,16 @@ func decodeFrame(line []byte, r *Record) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("frame line: member %s: %w", m.name, err)
+			return fmt.Errorf("member %s: %w", m.name, err)
 		}
 	}
 	switch {
 	case !seen[0] || !seen[1] || r.From == "" || r.Form == 0:
-		return fmt.Errorf("frame line: seq, at, from and one of message, text, raw are required")
+		return fmt.Errorf("seq, at, from and one of message, text, raw are required")
+	case !seen[2] || !frame && r.Exchange < 1:
+		return fmt.Errorf("exchange is required, from 1 on")
 	case r.Form == FormMessage && length != int64(len(r.Data)):
-		return fmt.Errorf("frame line: len is %d, the message has %d bytes", length, len(r.Data))
+		return fmt.Errorf("len is %d, the message has %d bytes", length, len(r.Data))
 	case r.More:
 		r.EOL = nil
 	case length >= 0:
@@ -163,11 +190,11 @@ func decodeFrame(line []byte, r *Record) error {
 		r.Len = int64(len(r.Data))
 	}
 	if r.Form == FormMessage && (r.More || r.Cont || r.Headless) {
-		return fmt.Errorf("frame line: a part cannot be a message")
+		return fmt.Errorf("a part cannot be a message")
 	}
 	for _, m := range r.Masked {
 		if m.Off < 0 || m.Len < 0 || m.Off > math.MaxInt64-m.Len || m.Off+m.Len > int64(len(r.Data)) {
-			return fmt.Errorf("frame line: masked: %d bytes at %d lie outside the frame's %d", m.Len, m.Off, len(r.Data))
+			return fmt.Errorf("masked: %d bytes at %d lie outside the %d that are there", m.Len, m.Off, len(r.Data))
 		}
 	}
 	return nil

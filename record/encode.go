@@ -70,22 +70,34 @@ func appendFrame(dst []byte, f *frame) []byte {
 			dst = appendString(dst, eol)
 		}
 	}
-	if len(f.masked) > 0 {
-		dst = append(dst, `,"masked":[`...)
-		for i, m := range f.masked {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(dst, `{"off":`...)
-			dst = strconv.AppendInt(dst, m.Off, 10)
-			dst = append(dst, `,"len":`...)
-			dst = strconv.AppendInt(dst, m.Len, 10)
-			dst = append(dst, `,"mac":"`...)
-			dst = append(dst, m.MAC...)
-			dst = append(dst, `"}`...)
-		}
-		dst = append(dst, ']')
+	dst = appendMasked(dst, f.masked)
+	return appendForm(dst, form, body)
+}
+
+// appendMasked appends the member masked, if there is anything in it.
+func appendMasked(dst []byte, masked []Mask) []byte {
+	if len(masked) == 0 {
+		return dst
 	}
+	dst = append(dst, `,"masked":[`...)
+	for i, m := range masked {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"off":`...)
+		dst = strconv.AppendInt(dst, m.Off, 10)
+		dst = append(dst, `,"len":`...)
+		dst = strconv.AppendInt(dst, m.Len, 10)
+		dst = append(dst, `,"mac":"`...)
+		dst = append(dst, m.MAC...)
+		dst = append(dst, `"}`...)
+	}
+	return append(dst, ']')
+}
+
+// appendForm appends the last member, which holds the bytes, and ends the line.
+// A text that cannot be one becomes raw.
+func appendForm(dst []byte, form Form, body []byte) []byte {
 	switch {
 	case form == FormMessage:
 		dst = append(dst, `,"message":`...)
@@ -245,6 +257,10 @@ func appendEvent(dst []byte, r *Record) ([]byte, error) {
 		dst = append(dst, `,"at":`...)
 		dst = strconv.AppendInt(dst, r.At, 10)
 	}
+	if r.Exchange != 0 {
+		dst = append(dst, `,"exchange":`...)
+		dst = strconv.AppendInt(dst, r.Exchange, 10)
+	}
 	if r.From != "" {
 		dst = append(dst, `,"from":"`...)
 		dst = append(dst, r.From...)
@@ -289,6 +305,10 @@ func (r *Record) payload() any {
 		return r.Clock
 	case KindClosing:
 		return r.Closing
+	case KindRequest:
+		return r.Request
+	case KindResponse:
+		return r.Response
 	}
 	return nil
 }

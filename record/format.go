@@ -5,7 +5,9 @@ const (
 	// FormatMajor and FormatMinor are the version that is written. Readers
 	// accept any minor of the same major.
 	FormatMajor = 1
-	FormatMinor = 0
+	// A recording says the lowest version that has all that is in it.
+	FormatMinor     = 0
+	FormatMinorHTTP = 1 // with records of HTTP
 
 	maxLine    = 8 << 20  // an encoded line without LF
 	maxHeader  = 64 << 10 // the header line with LF

@@ -18,6 +18,17 @@ type entry struct {
 	off      int64 // data: offset of its first byte in its direction
 	data     []byte
 	event    *Record // event and gap: the record, its seq filled in
+
+	// Of a piece of a body.
+	exchange int64
+	end      BodyEnd
+	extra    *bodyExtra // nil: nothing
+}
+
+// bodyExtra is what few pieces have.
+type bodyExtra struct {
+	trailers Fields
+	patch    []Patch
 }
 
 type entryType uint8
@@ -27,6 +38,8 @@ const (
 	entryCut            // the open part of from ends here, with a seq of its own
 	entryEnd            // from is at its end; takes a seq when a line is open
 	entryEvent
+	entryBody // a piece of a body of HTTP
+	entryDone // an exchange is over: takes no seq
 )
 
 // block is whole frames of one direction that follow each other: what one read

@@ -174,6 +174,103 @@ func (q *queue) event(r *Record) {
 	q.put(r, at)
 }
 
+// head queues a record of HTTP whose size others decide: about n bytes. Like
+// bytes it may be lost.
+func (q *queue) head(r *Record, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at, ok := q.admit(n)
+	if !ok {
+		q.loseHTTP(r.From, 0, at)
+		return
+	}
+	q.put(r, at)
+	q.slabs[len(q.slabs)-1].cost += n
+	q.used += n
+}
+
+// body queues a copy of a piece of a body. It returns at once, unless the queue
+// is lossless and full.
+func (q *queue) body(b *Body) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for p, off := b.Data, b.Off; ; {
+		n := min(len(p), slabSize)
+		at, ok := q.admit(n + 2*entryCost)
+		if q.closed {
+			return
+		}
+		e := entry{typ: entryBody, from: b.From, exchange: b.Exchange, off: off, after: q.seq, seqs: 1, at: at}
+		if n == len(p) {
+			if e.end = b.End; b.Trailers != nil || b.Patch != nil {
+				e.extra = &bodyExtra{b.Trailers, b.Patch}
+			}
+		}
+		if ok {
+			s := q.slab()
+			if len(s.buf)+n > cap(s.buf) {
+				s = q.fresh() // a piece stays whole
+			}
+			start := len(s.buf)
+			s.buf = append(s.buf, p[:n]...)
+			e.data = s.buf[start:len(s.buf):len(s.buf)]
+			q.seq++
+			q.push(s, e)
+		} else {
+			q.loseHTTP(b.From, n, at)
+		}
+		if p, off = p[n:], off+int64(n); len(p) == 0 {
+			return
+		}
+	}
+}
+
+// done queues that nothing more comes of an exchange.
+func (q *queue) done(exchange int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.push(q.slab(), entry{typ: entryDone, exchange: exchange, after: q.seq})
+	}
+}
+
+// admit waits for room where the queue is lossless, ends a gap, and tells the
+// time and whether there is room for n bytes.
+func (q *queue) admit(n int) (at int64, ok bool) {
+	if q.closed {
+		return 0, false
+	}
+	for !q.fits(n) {
+		if q.lossy {
+			return q.now(), false
+		}
+		q.signal()
+		if q.room.Wait(); q.closed {
+			return 0, false
+		}
+	}
+	at = q.now()
+	q.flushGap(at)
+	return at, true
+}
+
+// loseHTTP counts a record of HTTP into the gap that is open.
+func (q *queue) loseHTTP(from From, n int, at int64) {
+	if q.closed {
+		return
+	}
+	q.openGap(at)
+	if q.gap.HTTP == nil {
+		q.gap.HTTP = map[From]GapHTTP{}
+	}
+	g := q.gap.HTTP[from]
+	g.Records++
+	g.Bytes += int64(n)
+	q.gap.HTTP[from] = g
+	q.seq++
+	q.signal()
+}
+
 func (q *queue) put(r *Record, at int64) {
 	q.seq++
 	r.Seq, r.At = q.seq, at
@@ -182,18 +279,7 @@ func (q *queue) put(r *Record, at int64) {
 
 // lose counts p into the gap that is open, opening one if there is none.
 func (q *queue) lose(from From, at int64, p []byte) {
-	if q.gap == nil {
-		// What is open is cut off here, so that nothing waits for bytes that will
-		// not come.
-		for i := range q.streams {
-			// Also where the part that is open has no bytes: some may be held
-			// back (framer.held), and would be lost without a word.
-			if q.streams[i].line && !q.streams[i].lost {
-				q.cut(i, at, true)
-			}
-		}
-		q.gap = &Gap{FirstSeq: q.seq + 1, Streams: map[From]GapStream{}, Why: "queue full: the recorder could not keep up"}
-	}
+	q.openGap(at)
 	st := &q.streams[index(from)]
 	g, ok := q.gap.Streams[from]
 	if !ok {
@@ -208,6 +294,23 @@ func (q *queue) lose(from From, at int64, p []byte) {
 	st.off += int64(len(p))
 	st.lost, st.lostMid = true, p[len(p)-1] != '\n'
 	q.signal()
+}
+
+// openGap begins a gap, if none is open.
+func (q *queue) openGap(at int64) {
+	if q.gap != nil {
+		return
+	}
+	// What is open is cut off here, so that nothing waits for bytes that will
+	// not come.
+	for i := range q.streams {
+		// Also where the part that is open has no bytes: some may be held
+		// back (framer.held), and would be lost without a word.
+		if q.streams[i].line && !q.streams[i].lost {
+			q.cut(i, at, true)
+		}
+	}
+	q.gap = &Gap{FirstSeq: q.seq + 1, Streams: map[From]GapStream{}, Why: "queue full: the recorder could not keep up"}
 }
 
 // flushGap queues the record of a loss that is over.
@@ -269,6 +372,11 @@ func (q *queue) slab() *slab {
 			return s
 		}
 	}
+	return q.fresh()
+}
+
+// fresh returns an empty slab.
+func (q *queue) fresh() *slab {
 	var s *slab
 	if n := len(q.free); n > 0 {
 		s, q.free = q.free[n-1], q.free[:n-1]

@@ -187,7 +187,7 @@ func unfit(h *Header) string {
 	case h.Format[0] != FormatMajor:
 		return fmt.Sprintf("has the recording format version %d.%d, this sixlink reads version %d.x: use a sixlink that fits",
 			h.Format[0], h.Format[1], FormatMajor)
-	case len(h.Needs) > 0:
+	case slices.ContainsFunc(h.Needs, func(need string) bool { return need != NeedHTTP }):
 		return fmt.Sprintf("needs %q, which this version does not know: upgrade sixlink", h.Needs)
 	case h.ID == "" || h.FirstSeq < 1:
 		return "is no recording: its header has no id or no firstSeq"

@@ -80,7 +80,8 @@ type Record struct {
 	// Frame members.
 
 	Form Form
-	// Data is the exact bytes of the frame (or of this part), without EOL.
+	// Data is the exact bytes of the frame (or of this part), or of this piece of
+	// a body, without EOL.
 	Data []byte
 	// EOL is the end of the line: trailing white space of the frame, then
 	// "\n"; empty for a part that is not the last and for an unterminated tail.
@@ -111,6 +112,18 @@ type Record struct {
 	Clock   *Clock
 	Closing *Closing
 	Header  *Header
+
+	// Exchange numbers the HTTP exchange of http_request, http_response and body
+	// records, and of what else belongs to one: from 1, in the order of the
+	// requests. 0: none.
+	Exchange int64
+	// End, Trailers and Patch are a body's.
+	End      BodyEnd
+	Trailers Fields
+	Patch    []Patch
+
+	Request  *HTTPRequest
+	Response *HTTPResponse
 
 	// Line is the record's line as it stands in the recording, without LF.
 	Line []byte
@@ -145,10 +158,17 @@ type Header struct {
 	Start    Time     `json:"start"`          // wall clock at At = 0 of the recording
 	At       int64    `json:"at"`             // monotonic nanoseconds at which the segment began
 	Recorder Software `json:"recorder"`
-	// Transport is "stdio" in this version.
-	Transport string            `json:"transport"`
-	Level     Level             `json:"level"`
-	Labels    map[string]string `json:"labels,omitzero"`
+	// Transport is "stdio" or "http": what the host speaks.
+	Transport string `json:"transport"`
+	// Listen is the address at which the host was served, Upstream the URL of the
+	// server (its credentials replaced), for HTTP.
+	Listen   string `json:"listen,omitzero"`
+	Upstream string `json:"upstream,omitzero"`
+	// Bridge says that sixlink itself spoke HTTP for a host that speaks stdio: the
+	// frames are the host's, the exchanges are sixlink's.
+	Bridge bool              `json:"bridge,omitzero"`
+	Level  Level             `json:"level"`
+	Labels map[string]string `json:"labels,omitzero"`
 	// Command is the argv that was started, known credentials replaced. A long
 	// one is continued in start records.
 	Command []string `json:"command,omitzero"`
@@ -200,6 +220,11 @@ const (
 	Stdout     = "stdout" // the stream from server to host
 	StderrPipe = "stderr" // the server's stderr
 	Signal     = "signal" // a signal: from the host (who client) or from sixlink itself (who proxy)
+
+	// Of HTTP: the body that was broken off, or the client's connection.
+	RequestBody  = "request"
+	ResponseBody = "response"
+	Connection   = "connection"
 )
 
 // Close tells who ended what. The streams are named as the server sees them:
@@ -208,8 +233,10 @@ const (
 // the server's end of file.
 type Close struct {
 	Who string `json:"who"`
-	// What is stdin, stdout, stderr or signal.
+	// What is stdin, stdout, stderr or signal; for HTTP request, response (of
+	// Record.Exchange) or connection (number Conn).
 	What string `json:"what"`
+	Conn int64  `json:"conn,omitzero"`
 	// Signal is the signal's name without SIG ("TERM"), when What is signal.
 	Signal string `json:"signal,omitzero"`
 	// To says who got the signal: "child", "group", or "" when it was not passed on.
@@ -228,7 +255,7 @@ type Exit struct {
 
 // Error tells that the server was never reached.
 type Error struct {
-	What  string `json:"what"`          // "spawn"
+	What  string `json:"what"`          // "spawn"; for HTTP "connect", "tls", "send"
 	Error string `json:"error"`         // the system's words
 	Code  int    `json:"code,omitzero"` // the exit code that sixlink ended with: 126 or 127
 }
@@ -250,7 +277,10 @@ type Gap struct {
 	FirstSeq int64              `json:"firstSeq"`
 	LastSeq  int64              `json:"lastSeq"`
 	Streams  map[From]GapStream `json:"streams,omitzero"`
-	Why      string             `json:"why"`
+	// HTTP has what was lost of HTTP. Exchanges whose records may be among that
+	// are those that were open meanwhile, and others that nobody knows of.
+	HTTP map[From]GapHTTP `json:"http,omitzero"`
+	Why  string           `json:"why"`
 }
 
 // GapStream is what a gap swallowed of one direction.

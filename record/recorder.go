@@ -40,10 +40,13 @@ type Config struct {
 	Transport string
 	Level     Level
 	Labels    map[string]string
-	Command   []string
-	Cwd       string
-	Env       []string // NAME=value, as the server gets it
-	PID       int
+	// Listen, Upstream and Bridge are the header's, for HTTP.
+	Listen, Upstream string
+	Bridge           bool
+	Command          []string
+	Cwd              string
+	Env              []string // NAME=value, as the server gets it
+	PID              int
 	// Max is the cap in packed bytes; 0: DefaultMaxRecording.
 	Max int64
 	// Lossless makes Data wait when the recorder cannot keep up.
@@ -80,6 +83,7 @@ type Recorder struct {
 	// Of the recorder's goroutine, and of its worker while it waits for that.
 	pressure
 	frames    [3]framer
+	bodies    bodies
 	spans     []mask.Span
 	line      []byte
 	whole     bool // the block at hand ends where its direction does, or a gap begins
@@ -117,11 +121,14 @@ func Begin(cfg Config) (*Recorder, error) {
 	if cfg.wall == nil {
 		cfg.wall = time.Now
 	}
-	r := &Recorder{cfg: cfg, start: start, clock: start, flush: make(chan flushRequest), stop: make(chan time.Duration, 1), done: make(chan struct{})}
+	r := &Recorder{cfg: cfg, start: start, clock: start, bodies: newBodies(), flush: make(chan flushRequest), stop: make(chan time.Duration, 1), done: make(chan struct{})}
 	head := Header{
 		Format: [2]int{FormatMajor, FormatMinor}, ID: id, FirstSeq: 1, Start: Time{start.UTC().Round(0)},
 		Recorder: Software{"sixlink", cfg.Version}, Transport: cfg.Transport, Level: cfg.Level, Labels: cfg.Labels,
-		MaskKey: cfg.MaskKey,
+		MaskKey: cfg.MaskKey, Listen: cfg.Listen, Upstream: cfg.Upstream, Bridge: cfg.Bridge,
+	}
+	if cfg.Upstream != "" {
+		head.Format, head.Needs = [2]int{FormatMajor, FormatMinorHTTP}, []string{NeedHTTP}
 	}
 	more := r.describe(&head)
 	w, err := openWriter(&r.cfg, head, r.now)
@@ -265,7 +272,26 @@ func (r *Recorder) Event(rec Record) {
 			l.Error, rec.Lost = m.String(l.Error), &l
 		}
 	}
+	if n := maskHead(r.cfg.Masker, &rec); n > 0 {
+		r.q.head(&rec, n)
+		return
+	}
 	r.q.event(&rec)
+}
+
+// Body takes a copy of a piece of a body that was read and not yet written on.
+// Like [Recorder.Data] it does not wait, unless lossless.
+func (r *Recorder) Body(b *Body) {
+	if r != nil {
+		r.q.body(b)
+	}
+}
+
+// Done tells that nothing more comes of an HTTP exchange.
+func (r *Recorder) Done(exchange int64) {
+	if r != nil {
+		r.q.done(exchange)
+	}
 }
 
 // Flush waits until all that was offered before is in the file, or limit has
@@ -437,7 +463,15 @@ func (r *Recorder) steps() {
 }
 
 func (r *Recorder) entry(e *entry) {
-	if e.typ != entryEvent {
+	switch e.typ {
+	case entryEvent:
+	case entryBody:
+		r.body(e)
+		return
+	case entryDone:
+		r.bodies.done(e.exchange)
+		return
+	default:
 		r.whole = e.whole || e.typ == entryEnd
 		r.frames[index(e.from)].add(e, r.giveBlock)
 		return
@@ -446,10 +480,17 @@ func (r *Recorder) entry(e *entry) {
 		for from := range g.Streams {
 			r.frames[index(from)].lost()
 		}
+		if g.HTTP != nil {
+			r.bodies.lost(g)
+		}
 		r.w.lost.Store(true)
 		r.w.note("recording lost records: " + g.Why + "; traffic goes on")
 	}
+	r.bodies.head(r.cfg.Masker, e.event)
 	m := meta{seq: e.event.Seq, at: e.event.At, gap: e.event.Gap}
+	if e.event.Request != nil || e.event.Response != nil {
+		m.from, m.http, m.ends = e.event.From, true, 1
+	}
 	line, err := appendEvent(r.line[:0], e.event)
 	if err != nil {
 		r.behind.wait() // the writer is ours again

@@ -81,6 +81,7 @@ type loss struct {
 	first, last int64
 	at          int64 // of the last
 	streams     [3]GapStream
+	http        [2]GapHTTP // from the client, from the server
 }
 
 func (l *loss) add(m *meta) {
@@ -90,6 +91,9 @@ func (l *loss) add(m *meta) {
 		for from, s := range m.gap.Streams {
 			g.streams[index(from)] = s
 		}
+		for i := range g.http {
+			g.http[i] = m.gap.HTTP[directions[i]]
+		}
 		l.join(g)
 		return
 	}
@@ -98,6 +102,12 @@ func (l *loss) add(m *meta) {
 	}
 	l.last, l.at = max(m.seq, m.last), m.at
 	if m.from == "" {
+		return
+	}
+	if m.http {
+		h := &l.http[min(index(m.from), 1)]
+		h.Records += m.ends
+		h.Bytes += m.bytes
 		return
 	}
 	s := &l.streams[index(m.from)]
@@ -125,6 +135,10 @@ func (l *loss) join(o loss) {
 		l.streams[i].Bytes += s.Bytes
 		l.streams[i].Frames += s.Frames
 	}
+	for i, h := range o.http {
+		l.http[i].Records += h.Records
+		l.http[i].Bytes += h.Bytes
+	}
 }
 
 // gap is the record that stands for the loss; its seq is the last that was lost.
@@ -133,6 +147,14 @@ func (l *loss) gap(why string) *Record {
 	for i, s := range l.streams {
 		if s != (GapStream{}) {
 			g.Streams[directions[i]] = s
+		}
+	}
+	for i, h := range l.http {
+		if h != (GapHTTP{}) {
+			if g.HTTP == nil {
+				g.HTTP = map[From]GapHTTP{}
+			}
+			g.HTTP[directions[i]] = h
 		}
 	}
 	return &Record{Kind: KindGap, Seq: l.last, At: l.at, Gap: g}
@@ -144,6 +166,7 @@ type meta struct {
 	seq, last, at, off, bytes, ends int64
 	from                            From
 	gap                             *Gap // the record is one
+	http                            bool // of HTTP: bytes are a body's
 }
 
 // openWriter makes the first file. taken is the name that it got.
