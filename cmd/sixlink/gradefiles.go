@@ -25,7 +25,7 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grad
 	for i, path := range paths {
 		jobs[i].path, all[i] = path, i
 	}
-	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}
+	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}, Reuse: true}
 	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
 	var later []int
 	for i := range jobs {

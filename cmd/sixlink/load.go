@@ -52,14 +52,17 @@ func loadFrom(path string, r *record.Reader) (*loaded, error) {
 		l.spanNs = max(l.spanNs, rec.At)
 		switch rec.Kind {
 		case record.KindGap:
-			l.gaps = append(l.gaps, rec)
+			kept := *rec // it may be used again
+			l.gaps = append(l.gaps, &kept)
 		case record.KindStart:
 			l.command = append(l.command, rec.Start.Command...)
 		}
-		l.store.Files(r.Files())
+		if files := r.Files(); len(files) > 1 {
+			l.store.Files(files)
+		}
 		return rec, nil
 	}
-	res, err := session.Decode(r.Header(), next, l.store, session.Options{End: func() (record.State, bool) {
+	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, End: func() (record.State, bool) {
 		end := r.End()
 		return end.State, end.Torn
 	}})

@@ -52,10 +52,10 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 	ex := o.ex
 	var args Value
 	if m.params.has(fArguments) {
-		args = s.p.value(w.line, m.params.at[fArguments])
+		args = s.p.value(w.line, m.params.at(fArguments))
 		if !ex.Params.IsZero() && ex.Params.frame.held != nil {
 			// Both are small: one copy is enough.
-			in, at := m.params.at[fArguments], m.at[fParams].Start
+			in, at := m.params.at(fArguments), m.at(fParams).Start
 			args = ex.Params.sub(in.Start-at, in.End-at, in.Depth)
 		}
 	}
@@ -81,7 +81,7 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 	c.Attempts = append(c.Attempts, ex)
 	c.args, c.macs = nil, ""
 	if a := m.params.token(fArguments); len(a) <= maxArgs {
-		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at[fArguments])
+		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at(fArguments))
 	}
 	o.call = c
 	if ex.ID.Pairs() {
@@ -112,7 +112,7 @@ func (s *sess) joins(tool, use string, m *message, w where) *call {
 	responses, state := m.params.is(fInputResponses, '{'), m.params.token(fRequestState)
 	args := m.params.token(fArguments)
 	if !responses && state == nil {
-		return s.retried(tool, use, args, w.macs(m.params.at[fArguments]))
+		return s.retried(tool, use, args, w.macs(m.params.at(fArguments)))
 	}
 	var found *call
 	for i := len(s.rounds) - 1; i >= 0 && len(s.rounds)-i <= maxRounds; i-- {
@@ -121,13 +121,13 @@ func (s *sess) joins(tool, use string, m *message, w where) *call {
 			continue
 		}
 		if c.state != ([32]byte{}) {
-			if state != nil && c.state == w.stateHash(m.params.at[fRequestState]) {
+			if state != nil && c.state == w.stateHash(m.params.at(fRequestState)) {
 				found = c
 				break
 			}
 			continue
 		}
-		if state == nil && c.asked(&m.params) && sameArguments(c, args, w.macs(m.params.at[fArguments])) {
+		if state == nil && c.asked(&m.params) && sameArguments(c, args, w.macs(m.params.at(fArguments))) {
 			found = c // the latest one
 			break
 		}
@@ -198,7 +198,7 @@ func (c *call) asked(params *object) bool {
 	}
 	all := true
 	data := params.data
-	_, err := jsonscan.Members(data, params.at[fInputResponses].Start, func(name []byte, at int) (jsonscan.Span, error) {
+	_, err := jsonscan.Members(data, params.at(fInputResponses).Start, func(name []byte, at int) (jsonscan.Span, error) {
 		known := false
 		for _, k := range c.keys {
 			known = known || k == string(name)
@@ -343,7 +343,7 @@ func contentText(r *object) string {
 	}
 	var out []byte
 	data := r.data
-	_, _ = jsonscan.Elements(data, r.at[fContent].Start, func(_, at int) (jsonscan.Span, error) {
+	_, _ = jsonscan.Elements(data, r.at(fContent).Start, func(_, at int) (jsonscan.Span, error) {
 		at = jsonscan.Space(data, at)
 		if data[at] != '{' {
 			return jsonscan.Skip(data, at)
@@ -363,10 +363,10 @@ func contentText(r *object) string {
 func (c *call) await(m *message, w where) {
 	c.round, c.state, c.keys = true, [32]byte{}, nil
 	if m.result.has(fRequestState) {
-		c.state = w.stateHash(m.result.at[fRequestState])
+		c.state = w.stateHash(m.result.at(fRequestState))
 	}
 	if m.result.is(fInputRequests, '{') {
-		_, _ = jsonscan.Members(m.data, m.result.at[fInputRequests].Start, func(name []byte, at int) (jsonscan.Span, error) {
+		_, _ = jsonscan.Members(m.data, m.result.at(fInputRequests).Start, func(name []byte, at int) (jsonscan.Span, error) {
 			if len(c.keys) < maxRounds && len(name) <= maxName {
 				c.keys = append(c.keys, string(name))
 			}

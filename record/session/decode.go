@@ -18,6 +18,10 @@ type Options struct {
 	// recording whose last closing record says that it is the last is sealed,
 	// any other torn.
 	End func() (state record.State, torn bool)
+	// Hold says that the data of the records stay as they are for as long as the
+	// sessions are used, so that values at the recording's beginning need not be
+	// copied or fetched.
+	Hold bool
 }
 
 const defaultMaxLine = 64 << 20
@@ -51,7 +55,9 @@ type Decoder struct {
 
 	closing *record.Closing
 	msg     message // reused
+	line    line    // reused
 	held    int     // bytes of values that are held
+	read    int64   // bytes of all lines: what Options.Hold keeps may lie anywhere among them
 }
 
 // NewDecoder returns a decoder for one recording. Values over 1 KiB are left in
@@ -102,6 +108,7 @@ func (d *Decoder) Add(rec *record.Record) {
 	if rec.Seq > 0 {
 		d.res.Records++
 	}
+	d.read += int64(len(rec.Line))
 	switch rec.Kind {
 	case record.KindHeader, record.KindCheck:
 		return

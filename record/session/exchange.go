@@ -188,7 +188,7 @@ func (p *process) request(m *message, w where) *sess {
 	s.count(m, w)
 	ex := &Exchange{From: w.from, Seq: w.seq, Index: w.index, At: w.at, ID: m.id, Method: m.method, State: ExchangeUnanswered}
 	if m.has(fParams) {
-		ex.Params = p.value(w.line, m.at[fParams])
+		ex.Params = p.value(w.line, m.at(fParams))
 	}
 	s.Requests = append(s.Requests, ex)
 	o := &open{ex: ex, s: s, off: w.off, end: w.end}
@@ -378,7 +378,7 @@ func (p *process) outcome(o *open, m *message, w where) ExchangeState {
 	ex := o.ex
 	result, failed := m.outcome(fResult), m.outcome(fError)
 	if result {
-		ex.Result = p.value(w.line, m.at[fResult])
+		ex.Result = p.value(w.line, m.at(fResult))
 	}
 	if failed {
 		in, ok := m.object.object(fError)
