@@ -16,28 +16,29 @@ import (
 // rawResult is the basis of sizes that are measured on the wire (grading.md 0.1).
 const rawResult = "raw_result"
 
-// keptResults bounds the results of one session that are held between its checks,
-// in bytes of memory, so that several checks read a small one once. What does not
-// fit is read anew by each: a large result is never held.
-const keptResults = 1 << 20
-
 // resultReader reads the result of one call when a check asks for it.
 type resultReader struct {
 	call *session.Call
-	room *int64 // what is left of keptResults, shared by the session's results
-	kept *predicate.ResultContent
-	at   *parts // kept as well
-	size int64  // -1: not measured yet
+	last *lastResult
+}
+
+// lastResult is the result that was read last: all checks of a trial look at one
+// result after the other, so that none but one is in memory. A size is a number.
+type lastResult struct {
+	call    *session.Call
+	at      parts
+	content *predicate.ResultContent
+	err     error
 }
 
 // results adds a call's result to the evidence: the row toolResults of the table
 // in grading.md 0.1. Tool errors have one; protocol errors, malformed answers,
 // cancelled calls, and tasks that are not done have none.
-func results(ev *predicate.Evidence, c *session.Call, room *int64) {
+func results(ev *predicate.Evidence, c *session.Call, last *lastResult) {
 	if c.Result.IsZero() || c.Late || c.State != session.CallResult && c.State != session.CallToolError {
 		return
 	}
-	r := &resultReader{call: c, room: room, size: -1}
+	r := &resultReader{call: c, last: last}
 	ev.Results = append(ev.Results, predicate.ToolResult{
 		Tool: c.Tool, Seq: c.Seq, Index: c.Index, ToolUseID: c.ToolUseID, Record: c.AnswerSeq,
 		IsError: c.State == session.CallToolError,
@@ -46,48 +47,41 @@ func results(ev *predicate.Evidence, c *session.Call, room *int64) {
 }
 
 func (r *resultReader) content() (*predicate.ResultContent, error) {
-	if r.kept != nil {
-		return r.kept, nil
-	}
 	p, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	c := &predicate.ResultContent{}
-	c.Text, c.HasText = p.text()
-	if s := p.structured(); s != nil {
-		c.StructuredLen = len(s)
-		c.Structured, c.Unread = predicate.ParseResult(s)
+	if r.last.content == nil {
+		c := &predicate.ResultContent{}
+		c.Text, c.HasText = p.text()
+		if s := p.structured(); s != nil {
+			c.StructuredLen = len(s)
+			c.Structured, c.Unread = predicate.ParseResult(s)
+		}
+		r.last.content = c
 	}
-	if n := memory(c); n <= *r.room {
-		*r.room -= n
-		r.kept = c
-	}
-	return c, nil
+	return r.last.content, nil
 }
 
 // measure is the size as the model would see the result: content, and
 // structuredContent unless a text block is its JSON twin, written as JSON without
 // spaces, so that the server's own spelling does not count.
 func (r *resultReader) measure() (predicate.ResultSize, error) {
-	if r.size < 0 {
-		p, err := r.read()
+	p, err := r.read()
+	if err != nil {
+		return predicate.ResultSize{}, err
+	}
+	n := value.PlainLen(p.raw[p.content.Start:p.content.End])
+	if s := p.structured(); s != nil {
+		twin, err := p.twin(r.last.content)
 		if err != nil {
 			return predicate.ResultSize{}, err
 		}
-		n := value.PlainLen(p.raw[p.content.Start:p.content.End])
-		if s := p.structured(); s != nil {
-			twin, err := p.twin()
-			if err != nil {
-				return predicate.ResultSize{}, err
-			}
-			if !twin {
-				n += value.PlainLen(s)
-			}
+		if !twin {
+			n += value.PlainLen(s)
 		}
-		r.size = n
 	}
-	return predicate.ResultSize{Bytes: r.size, Complete: true, Basis: rawResult}, nil
+	return predicate.ResultSize{Bytes: n, Complete: true, Basis: rawResult}, nil
 }
 
 // parts is where the members of a CallToolResult stand in its JSON text. An empty
@@ -97,23 +91,18 @@ type parts struct {
 	content, structuredAt jsonscan.Span
 }
 
-func (r *resultReader) read() (p parts, err error) {
-	if r.at != nil {
-		return *r.at, nil
+func (r *resultReader) read() (*parts, error) {
+	l := r.last
+	if l.call == r.call {
+		return &l.at, l.err
 	}
+	*l = lastResult{call: r.call}
 	raw, err := r.call.Result.Bytes()
-	if err != nil {
-		return p, err
+	if err == nil {
+		l.at, err = partsOf(raw)
 	}
-	if n := int64(len(raw)); n <= *r.room {
-		*r.room -= n
-		raw = bytes.Clone(raw) // it may be a part of something larger
-		if p, err = partsOf(raw); err == nil {
-			r.at = &p
-		}
-		return p, err
-	}
-	return partsOf(raw)
+	l.err = err
+	return &l.at, err
 }
 
 func partsOf(raw []byte) (p parts, err error) {
@@ -194,10 +183,14 @@ func (p *parts) text() (text string, has bool) {
 	return string(out), true
 }
 
-// twin tells whether a text block is structuredContent once more, as JSON.
-func (p *parts) twin() (is bool, err error) {
+// twin tells whether a text block is structuredContent once more, as JSON. c is what
+// was read of the result; it may be nil.
+func (p *parts) twin(c *predicate.ResultContent) (is bool, err error) {
 	s := p.structured()
 	var v *value.Value
+	if c != nil {
+		v = c.Structured // it was read already
+	}
 	p.texts(func(quoted []byte) {
 		if is || err != nil {
 			return
@@ -226,24 +219,4 @@ func (p *parts) twin() (is bool, err error) {
 func number(a, b byte) bool {
 	digit := func(c byte) bool { return c == '-' || '0' <= c && c <= '9' }
 	return digit(a) && digit(b)
-}
-
-// memory is how much a result takes, in bytes: about.
-func memory(c *predicate.ResultContent) int64 {
-	n := int64(len(c.Text)) + 128
-	if c.Structured != nil {
-		n += weight(c.Structured)
-	}
-	return n
-}
-
-func weight(v *value.Value) int64 {
-	n := int64(len(v.Str)) + 100
-	for i := range v.Arr {
-		n += weight(&v.Arr[i])
-	}
-	for i := range v.Obj {
-		n += int64(len(v.Obj[i].Key)) + 32 + weight(&v.Obj[i].Value)
-	}
-	return n
 }

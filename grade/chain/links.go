@@ -78,7 +78,7 @@ func (a *analysis) findWrong() {
 		if c.HostOnly || !refused[at] {
 			continue
 		}
-		if _, vs, err := predicate.CheckArguments(c, a.Evidence.Schemas); err == nil && len(vs) > 0 {
+		if vs, err := a.Evidence.Violations(i); err == nil && len(vs) > 0 {
 			where := vs[0].Path
 			if where == "" {
 				where = "the arguments"

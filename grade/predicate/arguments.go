@@ -16,28 +16,6 @@ const (
 	maxArgumentsValues = 1_000_000
 )
 
-// argumentsText is the JSON text of a call's arguments; a call without any counts
-// as {} (grading.md 1.3).
-func (c *CallEvidence) argumentsText() ([]byte, error) {
-	if c.Arguments == nil {
-		return []byte("{}"), nil
-	}
-	return c.Arguments()
-}
-
-// arguments reads a call's arguments whole.
-func (c *CallEvidence) arguments() (v *value.Value, size int, err error) {
-	text, err := c.argumentsText()
-	if err != nil {
-		return nil, 0, err
-	}
-	parsed, err := value.Parse(text, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxArgumentsValues})
-	if err != nil {
-		return nil, 0, argumentsError(err)
-	}
-	return &parsed, len(text), nil
-}
-
 func argumentsError(err error) error {
 	switch {
 	case errors.Is(err, value.ErrDepth):

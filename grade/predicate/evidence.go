@@ -42,6 +42,11 @@ type Evidence struct {
 	Turn int
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
+
+	// erred are the calls of Errors, and checked what was found of their arguments, by
+	// their place in Calls.
+	erred   map[CallRef]bool
+	checked map[int]argumentsCheck
 }
 
 // CallEvidence is one call.

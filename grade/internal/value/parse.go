@@ -46,12 +46,18 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 // Escaped lone surrogates are kept as WTF-8; a decoder that turns them into
 // U+FFFD would make three different values equal.
 func Parse(data []byte, o Options) (Value, error) {
+	v, _, err := ParseCount(data, o)
+	return v, err
+}
+
+// ParseCount is [Parse] that tells how many values there are, as Options.MaxValues
+// counts them.
+func ParseCount(data []byte, o Options) (v Value, n int, err error) {
 	p := parser{data: data, o: o}
-	v, err := p.document()
-	if err != nil {
-		return Value{}, err
+	if v, err = p.document(); err != nil {
+		return Value{}, 0, err
 	}
-	return v, nil
+	return v, p.n, nil
 }
 
 type parser struct {
