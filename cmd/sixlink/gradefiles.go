@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -15,11 +16,27 @@ import (
 	"github.com/sixlink/sixlink/record"
 )
 
+// gradeGarbage is how many bytes of garbage may come together, beside half of what is
+// in use, before it is collected: with Go's own 4 MiB a pile is collected all the time.
+const gradeGarbage = 12 << 20
+
+// collectLess makes the collector count an array that is never touched, and so is not
+// resident, as in use. undo ends that.
+func collectLess() (undo func()) {
+	ballast := make([]byte, 2*gradeGarbage)
+	before := debug.SetGCPercent(50)
+	return func() {
+		debug.SetGCPercent(before)
+		runtime.KeepAlive(ballast)
+	}
+}
+
 // gradeFiles reads the recordings, one a processor at a time, and grades each
 // while it is at hand: a pile of any size takes the memory of a few. What cannot
 // be read is told, and is in the verdict with the reason, so that it is never a
 // pass. A file that another one's recording goes on in is part of that.
 func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grader) {
+	defer collectLess()()
 	jobs := make([]gradeJob, len(paths))
 	all := make([]int, len(paths))
 	for i, path := range paths {

@@ -30,7 +30,7 @@ func evalDeprecatedCalled(_ *Check, ev *Evidence) Outcome {
 		switch {
 		case call.Entry == nil:
 			unknown = append(unknown, call)
-		case deprecated(call.Entry.Description):
+		case ev.Schemas.isDeprecated(call.Entry.Description):
 			bad = append(bad, call)
 		}
 	}

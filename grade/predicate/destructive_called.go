@@ -38,8 +38,12 @@ func isObject(raw []byte) bool {
 }
 
 // entryValue reads a member of a tool's entry, which must be there.
-func entryValue(raw []byte, what string) (*value.Value, error) {
-	v, err := value.Parse(raw, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxEntryValues})
+func (s *Schemas) entryValue(raw []byte, what string) (*value.Value, error) {
+	p := remember(s, func(s *Schemas) *map[string]entryParsed { return &s.values }, raw, func() entryParsed {
+		v, err := value.Parse(raw, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxEntryValues})
+		return entryParsed{&v, err}
+	})
+	v, err := p.v, p.err
 	switch {
 	case errors.Is(err, value.ErrDepth):
 		return nil, fmt.Errorf("its %s is nested deeper than %d", what, maxArgumentsDepth)
@@ -48,7 +52,7 @@ func entryValue(raw []byte, what string) (*value.Value, error) {
 	case err != nil:
 		return nil, fmt.Errorf("its %s cannot be read: %w", what, err)
 	}
-	return &v, nil
+	return v, nil
 }
 
 // hint is an annotation as far as it is a boolean.
@@ -98,7 +102,7 @@ func evalDestructiveCalled(_ *Check, ev *Evidence) Outcome {
 			return v
 		}
 		defer func() { seen[e] = v }()
-		a, err := entryValue(e.Annotations, "annotations")
+		a, err := ev.Schemas.entryValue(e.Annotations, "annotations")
 		if err != nil {
 			return verdict{unknown: true, err: err}
 		}

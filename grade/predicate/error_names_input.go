@@ -262,7 +262,10 @@ func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates [
 	}
 	n, known := x.names[entry]
 	if !known {
-		n.names, n.err = propertyNames(entry.InputSchema)
+		n = remember(x.ev.Schemas, func(s *Schemas) *map[string]named { return &s.names }, entry.InputSchema, func() (n named) {
+			n.names, n.err = propertyNames(entry.InputSchema)
+			return n
+		})
 		x.names[entry] = n
 	}
 	return n.names, n.err

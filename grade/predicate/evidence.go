@@ -326,6 +326,47 @@ func (ev *Evidence) inScope(tool string, named bool) []*CallEvidence {
 type Schemas struct {
 	entries map[string]compiled
 	bytes   int
+	// What is found of parts of a tool's entry, by their text: one server's catalog is
+	// in many a trial.
+	values     map[string]entryParsed
+	faults     map[string]fault
+	names      map[string]named
+	deprecated map[string]bool
+	kept       int // bytes of memory, about, and rather too many
+}
+
+// maxRemembered bounds them; past it they start anew, which costs time alone.
+const maxRemembered = 4 << 20
+
+type entryParsed struct {
+	v   *value.Value
+	err error
+}
+
+type fault struct {
+	why string
+	err error
+}
+
+// remember looks raw up in one of the maps of s, or finds out.
+func remember[T any](s *Schemas, of func(s *Schemas) *map[string]T, raw []byte, find func() T) T {
+	if s == nil {
+		return find()
+	}
+	m := of(s)
+	if found, ok := (*m)[string(raw)]; ok {
+		return found
+	}
+	if s.kept > maxRemembered {
+		s.values, s.faults, s.names, s.deprecated, s.kept = nil, nil, nil, nil, 0
+	}
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	found := find()
+	(*m)[string(raw)] = found
+	s.kept += 32*len(raw) + 200
+	return found
 }
 
 type compiled struct {

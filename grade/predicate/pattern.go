@@ -50,7 +50,7 @@ var patternNotes = []string{
 
 // patterns is a check's configuration, compiled.
 type patterns struct {
-	exprs   []*regexp.Regexp
+	exprs   []*expr
 	key     string // decoded path
 	hasPath bool
 	min     int64
@@ -89,7 +89,7 @@ func compilePatterns(c *Check) (*patterns, []Fault) {
 			fault(fmt.Sprintf("patterns[%d]", i), "%v", err)
 			continue
 		}
-		p.exprs = append(p.exprs, re)
+		p.exprs = append(p.exprs, newExpr(re, re.String()))
 	}
 	if path, has := c.Text("path"); has {
 		if p.key, p.hasPath = pathKey(path); !p.hasPath {
@@ -332,7 +332,7 @@ func (o *Outcome) blame(x *units) {
 
 func (p *patterns) match(text string) bool {
 	for _, re := range p.exprs {
-		if !re.MatchString(text) {
+		if !re.match(text) {
 			return false
 		}
 	}

@@ -164,8 +164,7 @@ func holdsVendor(s string) bool {
 // holdsFold tells whether s may hold one of the words (lower-case ASCII) in any
 // case, as RE2 folds it: there K has the Kelvin sign and S the long s beside it.
 func holdsFold(s string, words ...string) bool {
-	const folded = "\u212a\u017f"
-	if strings.ContainsAny(s, folded) {
+	if !isASCII(s) && (strings.Contains(s, "\u212a") || strings.Contains(s, "\u017f")) {
 		return true
 	}
 	return holdsASCII(s, words...)
@@ -175,21 +174,69 @@ func holdsFold(s string, words ...string) bool {
 // are a to z.
 func holdsASCII(s string, words ...string) bool {
 	for _, w := range words {
-		first, last := w[0], len(s)-len(w)
-		for i := 0; i <= last; i++ {
-			if s[i] != first && lowerASCII(s[i]) != first {
-				continue
-			}
-			k := 1
-			for k < len(w) && lowerASCII(s[i+k]) == w[k] {
-				k++
-			}
-			if k == len(w) {
-				return true
-			}
+		if indexASCII(s, w) >= 0 {
+			return true
 		}
 	}
 	return false
+}
+
+// indexASCII is where w (lower-case ASCII, not empty) is in s, where A to Z are a to
+// z; -1: nowhere. It looks for the byte of w that texts have least.
+func indexASCII(s, w string) int {
+	rare := 0
+	for i := 1; i < len(w); i++ {
+		if rarity(w[i]) > rarity(w[rare]) {
+			rare = i
+		}
+	}
+	last := len(s) - len(w) + rare // where it can be at most
+	if last < rare {
+		return -1
+	}
+	c := w[rare]
+	other := c
+	if 'a' <= c && c <= 'z' {
+		other -= 'a' - 'A'
+	}
+	next := func(c byte, from int) int {
+		if from <= last {
+			if i := strings.IndexByte(s[from:last+1], c); i >= 0 {
+				return from + i
+			}
+		}
+		return last + 1
+	}
+	at, at2 := next(c, rare), last+1
+	if other != c {
+		at2 = next(other, rare)
+	}
+	for at <= last || at2 <= last {
+		i := min(at, at2)
+		start := i - rare
+		k := 0
+		for k < len(w) && lowerASCII(s[start+k]) == w[k] {
+			k++
+		}
+		if k == len(w) {
+			return start
+		}
+		if i == at {
+			at = next(c, i+1)
+		} else {
+			at2 = next(other, i+1)
+		}
+	}
+	return -1
+}
+
+// rarity is higher for bytes that are rarer in texts.
+func rarity(c byte) int {
+	const often = " etaoinshrdlcumwfgypbvkjxqz"
+	if i := strings.IndexByte(often, c); i >= 0 {
+		return i
+	}
+	return len(often)
 }
 
 func lowerASCII(c byte) byte {

@@ -53,7 +53,7 @@ func newNeedle(c *Check) (n needle, ok bool) {
 func (n needle) in(text string) bool {
 	if n.fold && isASCII(text) {
 		// Lower case is ASCII's own then, and a needle that is not ASCII is not in it.
-		return isASCII(n.text) && holdsASCII(text, n.text)
+		return isASCII(n.text) && indexASCII(text, n.text) >= 0
 	}
 	if n.fold {
 		return value.LowerContains(text, n.text)
