@@ -89,6 +89,9 @@ func (r *resultReader) measure() (predicate.ResultSize, error) {
 type parts struct {
 	raw                   []byte
 	content, structuredAt jsonscan.Span
+	// texts are the JSON strings of the text blocks, in order.
+	texts [][]byte
+	block block
 }
 
 func (r *resultReader) read() (*parts, error) {
@@ -96,36 +99,80 @@ func (r *resultReader) read() (*parts, error) {
 	if l.call == r.call {
 		return &l.at, l.err
 	}
-	*l = lastResult{call: r.call}
+	l.call, l.content = r.call, nil
 	raw, err := r.call.Result.Bytes()
 	if err == nil {
-		l.at, err = partsOf(raw)
+		err = l.at.of(raw)
 	}
 	l.err = err
 	return &l.at, err
 }
 
 func partsOf(raw []byte) (p parts, err error) {
+	err = p.of(raw)
+	return p, err
+}
+
+func (p *parts) of(raw []byte) error {
+	*p = parts{texts: p.texts[:0]}
 	if !utf8.Valid(raw) {
-		return p, errors.New("it is no valid UTF-8")
+		return errors.New("it is no valid UTF-8")
 	}
 	p.raw = raw
-	_, err = jsonscan.Members(raw, jsonscan.Space(raw, 0), func(name []byte, at int) (jsonscan.Span, error) {
-		s, err := jsonscan.Skip(raw, at)
-		if err == nil {
-			switch string(name) {
-			case "content":
-				p.content = s
-			case "structuredContent":
-				p.structuredAt = s
+	_, err := jsonscan.Members(raw, jsonscan.Space(raw, 0), func(name []byte, at int) (s jsonscan.Span, err error) {
+		switch string(name) {
+		case "content":
+			p.texts = p.texts[:0]
+			if at = jsonscan.Space(raw, at); at < len(raw) && raw[at] == '[' {
+				s, err = jsonscan.Elements(raw, at, p.element)
+			} else {
+				s, err = jsonscan.Skip(raw, at)
 			}
+			p.content = s
+		case "structuredContent":
+			s, err = jsonscan.Skip(raw, at)
+			p.structuredAt = s
+		default:
+			s, err = jsonscan.Skip(raw, at)
 		}
 		return s, err
 	})
 	if err != nil {
-		return p, fmt.Errorf("it cannot be read: %w", err)
+		p.content, p.structuredAt, p.texts = jsonscan.Span{}, jsonscan.Span{}, nil
+		return fmt.Errorf("it cannot be read: %w", err)
 	}
-	return p, nil
+	return nil
+}
+
+// block is what counts of a content block.
+type block struct{ kind, text []byte }
+
+func (p *parts) element(_, at int) (jsonscan.Span, error) {
+	at = jsonscan.Space(p.raw, at)
+	if at >= len(p.raw) || p.raw[at] != '{' {
+		return jsonscan.Skip(p.raw, at)
+	}
+	p.block = block{}
+	s, err := jsonscan.Members(p.raw, at, p.member)
+	if kind, text := p.block.kind, p.block.text; err == nil && len(text) > 0 && text[0] == '"' {
+		if word, ok := jsonscan.String(kind); ok && word == "text" {
+			p.texts = append(p.texts, text)
+		}
+	}
+	return s, err
+}
+
+func (p *parts) member(name []byte, at int) (jsonscan.Span, error) {
+	s, err := jsonscan.Skip(p.raw, at)
+	if err == nil {
+		switch string(name) {
+		case "type":
+			p.block.kind = p.raw[s.Start:s.End]
+		case "text":
+			p.block.text = p.raw[s.Start:s.End]
+		}
+	}
+	return s, err
 }
 
 // structured is the JSON text of structuredContent; nil when there is none.
@@ -136,50 +183,22 @@ func (p *parts) structured() []byte {
 	return p.raw[p.structuredAt.Start:p.structuredAt.End]
 }
 
-// texts yields the JSON strings of the text blocks, in order.
-func (p *parts) texts(yield func(quoted []byte)) {
-	if p.content.End == 0 || p.raw[p.content.Start] != '[' {
-		return
-	}
-	_, _ = jsonscan.Elements(p.raw, p.content.Start, func(_, at int) (jsonscan.Span, error) {
-		at = jsonscan.Space(p.raw, at)
-		if p.raw[at] != '{' {
-			return jsonscan.Skip(p.raw, at)
-		}
-		var kind, text []byte
-		s, err := jsonscan.Members(p.raw, at, func(name []byte, at int) (jsonscan.Span, error) {
-			s, err := jsonscan.Skip(p.raw, at)
-			if err == nil {
-				switch string(name) {
-				case "type":
-					kind = p.raw[s.Start:s.End]
-				case "text":
-					text = p.raw[s.Start:s.End]
-				}
-			}
-			return s, err
-		})
-		if word, ok := jsonscan.String(kind); ok && word == "text" && len(text) > 0 && text[0] == '"' {
-			yield(text)
-		}
-		return s, err
-	})
-}
-
 // text joins the text blocks without a separator; has tells that there was one.
 func (p *parts) text() (text string, has bool) {
-	var only []byte
-	blocks, size := 0, 0
-	p.texts(func(quoted []byte) {
-		blocks++
-		only = quoted
-		size += len(quoted)
-	})
-	if blocks == 0 || blocks == 1 && bytes.IndexByte(only, '\\') < 0 {
+	if len(p.texts) == 0 {
+		return "", false
+	}
+	if only := p.texts[0]; len(p.texts) == 1 && bytes.IndexByte(only, '\\') < 0 {
 		return jsonscan.String(only) // one copy
 	}
+	size := 0
+	for _, quoted := range p.texts {
+		size += len(quoted)
+	}
 	out := make([]byte, 0, size)
-	p.texts(func(quoted []byte) { out = jsonscan.AppendString(out, quoted) })
+	for _, quoted := range p.texts {
+		out = jsonscan.AppendString(out, quoted)
+	}
 	return string(out), true
 }
 
@@ -191,28 +210,43 @@ func (p *parts) twin(c *predicate.ResultContent) (is bool, err error) {
 	if c != nil {
 		v = c.Structured // it was read already
 	}
-	p.texts(func(quoted []byte) {
-		if is || err != nil {
-			return
+	for _, quoted := range p.texts {
+		if !mayRepeat(quoted, s[0]) {
+			continue // another type: no need to read either
 		}
 		text, _ := jsonscan.String(quoted)
-		if first := strings.TrimLeft(text, " \t\r\n"); first == "" || first[0] != s[0] && !number(first[0], s[0]) {
-			return // another type: no need to read either
-		}
 		t, e := predicate.ParseResultText(text)
 		if t == nil && e == nil {
-			return
+			continue
 		}
 		if v == nil && e == nil {
 			v, e = predicate.ParseResult(s)
 		}
 		if e != nil {
-			err = fmt.Errorf("whether a text block repeats structuredContent cannot be told: %w", e)
-			return
+			return false, fmt.Errorf("whether a text block repeats structuredContent cannot be told: %w", e)
 		}
-		is = value.Equal(v, t)
-	})
-	return is, err
+		if value.Equal(v, t) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// mayRepeat tells whether a text, given as a JSON string, may be the JSON of a value
+// that begins with first.
+func mayRepeat(quoted []byte, first byte) bool {
+	for i := 1; i < len(quoted)-1; i++ {
+		switch c := quoted[i]; c {
+		case ' ':
+		case '\\':
+			text, _ := jsonscan.String(quoted)
+			text = strings.TrimLeft(text, " \t\r\n")
+			return text != "" && (text[0] == first || number(text[0], first))
+		default:
+			return c == first || number(c, first)
+		}
+	}
+	return false
 }
 
 // number tells whether both bytes begin a number: 1e1 and 10 are one.

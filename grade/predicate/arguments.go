@@ -49,7 +49,7 @@ func (c *CallEvidence) seen() string {
 	if c.HostOnly {
 		return tool(c.Tool) + " (a call of the host that never reached the server)"
 	}
-	return fmt.Sprintf("%s (record %s)", tool(c.Tool), c.ID())
+	return tool(c.Tool) + " (record " + c.ID() + ")"
 }
 
 // listCalls shows at most three calls of many.

@@ -113,6 +113,8 @@ type ToolError struct {
 	// Code is the JSON-RPC code of a protocol error; HasCode tells 0 from none.
 	Code    int64
 	HasCode bool
+
+	shown string // see String
 }
 
 // ToolResult is what came back from one call. Its content is read when a check asks.

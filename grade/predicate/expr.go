@@ -15,6 +15,8 @@ type expr struct {
 	// literal stands in every match (fold: lower-case ASCII, in any case); empty: none is known.
 	literal string
 	fold    bool
+	// prefix: each match begins with literal; whole: it is nothing else.
+	prefix, whole bool
 	// first are the bytes that a match can begin with, where that is not any; sure are
 	// those of which each is a match by itself.
 	first, sure [256]bool
@@ -28,6 +30,14 @@ func newExpr(re *regexp.Regexp, text string) *expr {
 		return e
 	}
 	e.literal, e.fold = literalOf(tree)
+	if e.literal != "" {
+		e.whole = tree.Op == syntax.OpLiteral
+		e.prefix = e.whole
+		if tree.Op == syntax.OpConcat && tree.Sub[0].Op == syntax.OpLiteral {
+			first, _ := literalOf(tree.Sub[0])
+			e.prefix = first == e.literal
+		}
+	}
 	if prog, err := syntax.Compile(tree.Simplify()); err == nil {
 		e.some = e.begin(prog, uint32(prog.Start), map[uint32]bool{})
 	}
@@ -36,10 +46,26 @@ func newExpr(re *regexp.Regexp, text string) *expr {
 
 // match tells whether the pattern is anywhere in a text of valid UTF-8.
 func (e *expr) match(text string) bool {
-	switch {
-	case e.literal == "":
-	case e.fold && !holdsFold(text, e.literal), !e.fold && !strings.Contains(text, e.literal):
-		return false
+	if e.literal != "" {
+		at := 0
+		switch {
+		case !e.fold:
+			at = strings.Index(text, e.literal)
+		case isASCII(text):
+			at = indexASCII(text, e.literal)
+		case !holdsFold(text, e.literal):
+			at = -1
+		default:
+			return e.re.MatchString(text)
+		}
+		switch {
+		case at < 0:
+			return false
+		case e.whole:
+			return true
+		case e.prefix:
+			return e.re.MatchString(text[at:]) // a literal looks at nothing that stands before it
+		}
 	}
 	if e.some {
 		i := 0

@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +25,7 @@ func cut(s string, n int) string { return cutOff(s, n, 0) }
 
 // cutOff is cut for a text of which more characters went before.
 func cutOff(s string, n, more int) string {
-	if more == 0 && utf8.RuneCountInString(s) <= n {
+	if more == 0 && (len(s) <= n || utf8.RuneCountInString(s) <= n) {
 		return s
 	}
 	at := 0
@@ -128,7 +129,7 @@ func Scrub(s string) string {
 	if holdsVendor(s) {
 		s = vendor().ReplaceAllString(s, replaced)
 	}
-	if !strings.ContainsAny(s, ":=") || !holdsFold(s, secretRoots...) {
+	if !holdsPair(s) {
 		return s
 	}
 	return secretPair().ReplaceAllStringFunc(s, func(m string) string {
@@ -140,8 +141,48 @@ func Scrub(s string) string {
 	})
 }
 
-// secretRoots are such that each of secretWords holds one of them.
-var secretRoots = []string{"authorization", "bearer", "passw", "secret", "token", "api", "access_key", "cookie", "credential", "private_key"}
+// secretParts are secretWords one by one, and secretRoots such that each of them
+// holds one, which are fewer.
+var (
+	secretParts = strings.Split(secretWords, "|")
+	secretRoots = []string{"authorization", "bearer", "passw", "secret", "token", "api", "access_key", "cookie", "credential", "private_key"}
+)
+
+// holdsPair tells whether s may have a match of secretPair: one of the words, what may
+// stand behind it in a name, and what stands between name and value.
+func holdsPair(s string) bool {
+	if !strings.ContainsAny(s, ":=") || !holdsFold(s, secretRoots...) {
+		return false
+	}
+	if !isASCII(s) {
+		return true // it may be spelt with letters that fold to ASCII
+	}
+	for _, w := range secretParts {
+		for from := 0; ; {
+			at := indexASCII(s[from:], w)
+			if at < 0 {
+				break
+			}
+			from += at + len(w)
+			i := from
+			for i < len(s) && isWord(s[i]) {
+				i++
+			}
+			// The name may end anywhere among these, but only white space and a
+			// quote can stand before the sign.
+			if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+				i++
+			}
+			for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
+				i++
+			}
+			if i < len(s) && (s[i] == ':' || s[i] == '=') {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // holdsVendor tells whether s has the beginning of a match of vendor.
 func holdsVendor(s string) bool {
@@ -261,7 +302,7 @@ func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // tool shows a tool's name.

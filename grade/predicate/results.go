@@ -73,7 +73,7 @@ func (r *ToolResult) id() string {
 	return "no record"
 }
 
-func (r *ToolResult) String() string { return fmt.Sprintf("%s (%s)", tool(r.Tool), r.id()) }
+func (r *ToolResult) String() string { return tool(r.Tool) + " (" + r.id() + ")" }
 
 // citeResult names the call's and the answer's records.
 func (o *Outcome) citeResult(r *ToolResult) {
