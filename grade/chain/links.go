@@ -70,7 +70,7 @@ func (a *analysis) findWrong() {
 	refused := map[predicate.CallRef]bool{}
 	for i := range a.Evidence.Errors {
 		e := &a.Evidence.Errors[i]
-		refused[ref(e)] = e.Kind == predicate.ContentError || e.HasCode && e.Code == codeInvalidParams
+		refused[ref(e)] = e.Refused()
 	}
 	for i := range a.Evidence.Calls {
 		c := &a.Evidence.Calls[i]

@@ -148,22 +148,44 @@ type argumentsCheck struct {
 }
 
 // checkArguments validates the arguments of the call at i. What is found of a call
-// that ended in an error is kept: the analyzer asks too.
+// that was refused is kept: the analyzer asks too.
 func (ev *Evidence) checkArguments(i int, a *sent) (*schema.Schema, []schema.Violation, error) {
 	s, violations, err := a.check(ev.Schemas)
-	if len(ev.Errors) == 0 {
-		return s, violations, err
-	}
-	if ev.erred == nil {
-		ev.erred, ev.checked = make(map[CallRef]bool, len(ev.Errors)), map[int]argumentsCheck{}
-		for k := range ev.Errors {
-			ev.erred[CallRef{ev.Errors[k].Seq, ev.Errors[k].Index}] = true
-		}
-	}
-	if ev.erred[CallRef{a.c.Seq, a.c.Index}] {
+	if ev.refused() && ev.erred[CallRef{a.c.Seq, a.c.Index}] {
 		ev.checked[i] = argumentsCheck{violations, err}
 	}
 	return s, violations, err
+}
+
+// refused tells whether the server refused any call.
+func (ev *Evidence) refused() bool {
+	if len(ev.Errors) > 0 && ev.erred == nil {
+		ev.erred, ev.checked = map[CallRef]bool{}, map[int]argumentsCheck{}
+		for k := range ev.Errors {
+			if e := &ev.Errors[k]; e.Refused() {
+				ev.erred[CallRef{e.Seq, e.Index}] = true
+			}
+		}
+	}
+	return len(ev.erred) > 0
+}
+
+// checkRefused validates the arguments of refused calls while they go by.
+func (ev *Evidence) checkRefused(i int, a *sent) {
+	if a.c.HostOnly || !ev.erred[CallRef{a.c.Seq, a.c.Index}] {
+		return
+	}
+	if _, done := ev.checked[i]; !done {
+		_, _, _ = ev.checkArguments(i, a)
+	}
+}
+
+// codeInvalidParams is JSON-RPC's code for wrong parameters.
+const codeInvalidParams = -32602
+
+// Refused tells of an error that may be the arguments' fault.
+func (e *ToolError) Refused() bool {
+	return e.Kind == ContentError || e.HasCode && e.Code == codeInvalidParams
 }
 
 func (a *sent) check(cache *Schemas) (*schema.Schema, []schema.Violation, error) {

@@ -17,12 +17,16 @@ func Evaluate(c *Check, ev *Evidence) Outcome {
 // EvaluateAll is [Evaluate] for many checks: together they read each of the trial's
 // arguments and results once.
 func EvaluateAll(checks []*Check, ev *Evidence) []Outcome {
-	runs := make([]run, len(checks))
+	runs := make([]run, len(checks), len(checks)+1)
 	for i, c := range checks {
 		runs[i].check = c
 		runs[i].start(ev)
 	}
-	ev.pass(runs, true)
+	all := runs
+	if ev.refused() {
+		all = append(all, run{reading: &reading{call: ev.checkRefused}})
+	}
+	ev.pass(all, true)
 	out := make([]Outcome, len(checks))
 	for i := range runs {
 		out[i] = runs[i].judge(ev)

@@ -43,8 +43,8 @@ type Evidence struct {
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
 
-	// erred are the calls of Errors, and checked what was found of their arguments, by
-	// their place in Calls.
+	// erred are the calls that were refused, and checked what was found of their
+	// arguments, by their place in Calls.
 	erred   map[CallRef]bool
 	checked map[int]argumentsCheck
 }
