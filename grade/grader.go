@@ -285,6 +285,7 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 	for i, o := range predicate.EvaluateAll(checks, ev) {
 		t.Rows = append(t.Rows, rowOf(checks[i], -1, o))
 	}
+	in.Rows = make([]chain.Row, 0, len(t.Rows))
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Check != nil {
 			in.Rows = append(in.Rows, chain.Row{Check: r.Check, Outcome: r.Outcome})

@@ -15,7 +15,6 @@ import (
 // JSON-RPC codes that decide something.
 const (
 	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
 )
 
 // maxRecords bounds the records that a link names (grading.md 4.5).

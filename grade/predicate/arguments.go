@@ -52,21 +52,6 @@ func (c *CallEvidence) seen() string {
 	return tool(c.Tool) + " (record " + c.ID() + ")"
 }
 
-// listCalls shows at most three calls of many.
-func listCalls(calls []*CallEvidence) string {
-	var texts []string
-	for _, c := range calls[:min(len(calls), maxListed)] {
-		texts = append(texts, c.seen())
-	}
-	return list(texts, len(calls))
-}
-
-func (o *Outcome) citeCalls(calls []*CallEvidence) {
-	for _, c := range calls {
-		o.cite(c.Seq)
-	}
-}
-
 // toolField is the field of the kinds that need one tool's name.
 func toolField(text string) Field {
 	return Field{Name: "toolName", Type: Text, Required: true, Text: text + " Names compare exactly."}

@@ -180,12 +180,12 @@ func (ev *Evidence) checkRefused(i int, a *sent) {
 	}
 }
 
-// codeInvalidParams is JSON-RPC's code for wrong parameters.
-const codeInvalidParams = -32602
+// CodeInvalidParams is JSON-RPC's code for wrong parameters.
+const CodeInvalidParams = -32602
 
 // Refused tells of an error that may be the arguments' fault.
 func (e *ToolError) Refused() bool {
-	return e.Kind == ContentError || e.HasCode && e.Code == codeInvalidParams
+	return e.Kind == ContentError || e.HasCode && e.Code == CodeInvalidParams
 }
 
 func (a *sent) check(cache *Schemas) (*schema.Schema, []schema.Violation, error) {

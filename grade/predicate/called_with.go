@@ -137,10 +137,8 @@ func calledWith(ev *Evidence, name string, least int64, want *value.Value, mode 
 	case all == 0:
 		o.Result = Fail
 		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("no call to %s", tool(name))
-		for i := range ev.Calls {
-			o.cite(ev.Calls[i].Seq)
-		}
+		o.Reason = "no call to " + tool(name)
+		ev.citeAll(&o)
 	default:
 		o.Result = Fail
 		o.Reason = fmt.Sprintf("%d of %s to %s match", m, count(all, "call"), tool(name))

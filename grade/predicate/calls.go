@@ -77,3 +77,12 @@ func (ev *Evidence) wired(tool string, named bool) (n int) {
 	}
 	return n
 }
+
+// citeAll cites the calls from the first on.
+func (ev *Evidence) citeAll(o *Outcome) {
+	for i := range ev.Calls {
+		if o.cite(ev.Calls[i].Seq); len(o.Records) == maxRecords {
+			return
+		}
+	}
+}

@@ -95,7 +95,7 @@ func beginErrorNamesInput(c *Check, ev *Evidence) *reading {
 	}}
 	if len(ev.Errors) > 0 {
 		r.call = func(_ int, a *sent) {
-			for next < len(ev.Errors) && ev.Errors[next].Seq == a.c.Seq && ev.Errors[next].Index == a.c.Index {
+			for next < len(ev.Errors) && !a.c.HostOnly && ev.Errors[next].Seq == a.c.Seq && ev.Errors[next].Index == a.c.Index {
 				if e := &ev.Errors[next]; !named || e.Tool == name {
 					j := &judged[next]
 					j.done = true
@@ -125,10 +125,15 @@ type named struct {
 }
 
 func newErrorCalls(ev *Evidence) *errorCalls {
-	x := &errorCalls{ev: ev, names: map[*catalog.Tool]named{}}
-	if len(ev.Errors) == 0 {
-		return x
+	return &errorCalls{ev: ev, names: map[*catalog.Tool]named{}}
+}
+
+// index finds the calls by tool and by place.
+func (x *errorCalls) index() {
+	if x.calls != nil {
+		return
 	}
+	ev := x.ev
 	x.calls, x.at = map[string][]*CallEvidence{}, make(map[CallRef]*CallEvidence, len(ev.Calls))
 	for i := range ev.Calls {
 		c := &ev.Calls[i]
@@ -142,7 +147,19 @@ func newErrorCalls(ev *Evidence) *errorCalls {
 			x.at[ref] = c
 		}
 	}
-	return x
+}
+
+// of finds the call of an error; it is the one that goes by, as a rule.
+func (x *errorCalls) of(e *ToolError, now *sent) (joined *CallEvidence, candidates func() []*CallEvidence) {
+	if now != nil && e.Seq != 0 && e.Tool != "" && now.c.Tool == e.Tool {
+		return now.c, func() []*CallEvidence {
+			x.index()
+			return x.calls[e.Tool]
+		}
+	}
+	x.index()
+	joined, found := x.find(e)
+	return joined, func() []*CallEvidence { return found }
 }
 
 func (x *errorCalls) result(ref CallRef) *ToolResult {
@@ -162,7 +179,7 @@ func (x *errorCalls) result(ref CallRef) *ToolResult {
 // fine that a call which was not captured could have sent what the message says. now
 // is the call that goes by, nil: none.
 func (x *errorCalls) namesInput(e *ToolError, now *sent) (fine, unseen bool, err error) {
-	joined, candidates := x.of(e)
+	joined, candidates := x.of(e, now)
 	names, err := x.inputNames(e, joined, candidates)
 	if err != nil {
 		return false, false, err
@@ -181,9 +198,9 @@ func (x *errorCalls) namesInput(e *ToolError, now *sent) (fine, unseen bool, err
 			return true, false, nil
 		}
 	}
-	from := candidates
-	if joined != nil {
-		from = []*CallEvidence{joined}
+	from := []*CallEvidence{joined}
+	if joined == nil {
+		from = candidates()
 	}
 	found := false
 	for _, c := range from {
@@ -208,10 +225,10 @@ func (x *errorCalls) namesInput(e *ToolError, now *sent) (fine, unseen bool, err
 	return found, joined == nil, nil
 }
 
-// of finds the call that an error belongs to, by its place, else because no
+// find finds the call that an error belongs to, by its place, else because no
 // other call comes into question; and all that do. One that was found because no
 // other was captured is not joined when calls are missing.
-func (x *errorCalls) of(e *ToolError) (joined *CallEvidence, candidates []*CallEvidence) {
+func (x *errorCalls) find(e *ToolError) (joined *CallEvidence, candidates []*CallEvidence) {
 	ev := x.ev
 	if c := x.at[CallRef{e.Seq, e.Index}]; e.Seq != 0 && c != nil && e.Tool != "" && c.Tool == e.Tool {
 		return c, x.calls[e.Tool]
@@ -233,13 +250,13 @@ func (x *errorCalls) of(e *ToolError) (joined *CallEvidence, candidates []*CallE
 
 // inputNames are the top-level properties of the tool's input schema. The tool's
 // entry is enough, even on a list that is not complete (grading.md 0.1).
-func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates []*CallEvidence) ([]string, error) {
+func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates func() []*CallEvidence) ([]string, error) {
 	var entry *catalog.Tool
 	if joined != nil {
 		entry = joined.Entry
 	}
 	if entry == nil && e.Tool != "" {
-		for _, c := range candidates {
+		for _, c := range candidates() {
 			if c.Entry != nil {
 				entry = c.Entry
 				break

@@ -313,17 +313,6 @@ func (o *Outcome) cite(seq int64) {
 	}
 }
 
-// inScope yields the calls to a tool, or all without a name.
-func (ev *Evidence) inScope(tool string, named bool) []*CallEvidence {
-	out := make([]*CallEvidence, 0, len(ev.Calls))
-	for i := range ev.Calls {
-		if !named || ev.Calls[i].Tool == tool {
-			out = append(out, &ev.Calls[i])
-		}
-	}
-	return out
-}
-
 // Schemas caches compiled schemas by their text. It is for one goroutine.
 type Schemas struct {
 	entries map[string]compiled

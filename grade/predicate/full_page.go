@@ -50,12 +50,18 @@ func beginFullPage(c *Check, ev *Evidence) *reading {
 		return decided(errorOutcome("pages cannot be told: results are %s", s))
 	}
 	name, named := c.Text("toolName")
-	pairs := ev.pairResults(name, named)
+	var pairs []*ToolResult // made for the first call in scope
 	// What goes by is kept of the few calls that ask for a page.
 	limits := map[int]pageAsked{}
 	pages := map[*ToolResult]pageGot{}
 	wanted := map[*ToolResult]bool{}
 	return &reading{call: func(i int, a *sent) {
+		if named && a.c.Tool != name {
+			return
+		}
+		if pairs == nil {
+			pairs = ev.pairResults()
+		}
 		if pairs[i] == nil {
 			return
 		}
@@ -77,7 +83,7 @@ func beginFullPage(c *Check, ev *Evidence) *reading {
 		var wrong []string
 		var bad unread
 		full, failed := 0, 0
-		for i := range ev.Calls {
+		for i := range pairs {
 			r := pairs[i]
 			ask, is := limits[i]
 			switch {
@@ -130,10 +136,13 @@ func pageLength(n int64) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// pairResults finds the result of each call of the tool, nil where there is none: by the
+// pairResults finds the result of each call, nil where there is none: by the
 // call's record, else by the host's id of the tool use, else the first of the same
 // tool that is not used up (grading.md 1.5).
-func (ev *Evidence) pairResults(name string, named bool) []*ToolResult {
+func (ev *Evidence) pairResults() []*ToolResult {
+	if out := ev.pairInOrder(); out != nil {
+		return out
+	}
 	byCall := map[CallRef]int{}
 	byUse := map[string]int{}
 	allHaveUse := true
@@ -172,10 +181,29 @@ func (ev *Evidence) pairResults(name string, named bool) []*ToolResult {
 		}
 		if ok {
 			used[at] = true
-			if !named || c.Tool == name {
-				out[i] = &ev.Results[at]
-			}
+			out[i] = &ev.Results[at]
 		}
+	}
+	return out
+}
+
+// pairInOrder pairs results that name their calls and come in the calls' order, as
+// those of a recording do; nil: these do not.
+func (ev *Evidence) pairInOrder() []*ToolResult {
+	out := make([]*ToolResult, len(ev.Calls))
+	at := 0
+	for i := range ev.Calls {
+		c := &ev.Calls[i]
+		if at < len(ev.Results) && !c.HostOnly && c.Seq != 0 && ev.Results[at].Seq == c.Seq && ev.Results[at].Index == c.Index {
+			if i > 0 && ev.Calls[i-1].Seq == c.Seq && ev.Calls[i-1].Index == c.Index {
+				return nil
+			}
+			out[i] = &ev.Results[at]
+			at++
+		}
+	}
+	if at < len(ev.Results) {
+		return nil
 	}
 	return out
 }

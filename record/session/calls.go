@@ -342,13 +342,13 @@ func contentText(r *object) string {
 		return ""
 	}
 	var out []byte
+	var block object
 	data := r.data
 	_, _ = jsonscan.Elements(data, r.at(fContent).Start, func(_, at int) (jsonscan.Span, error) {
 		at = jsonscan.Space(data, at)
 		if data[at] != '{' {
 			return jsonscan.Skip(data, at)
 		}
-		var block object
 		s, err := block.scan(data, at, nil)
 		if kind, _ := block.text(fType); kind == "text" && len(out) <= maxText {
 			text, _ := block.text(fText)
