@@ -96,7 +96,7 @@ func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone 
 			r.Close()
 			return
 		}
-		l, err = loadFrom(j.path, r)
+		l, err = loadFrom(j.path, r, true)
 	}
 	if err != nil {
 		fail(s, name, err, 0)

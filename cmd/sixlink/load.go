@@ -37,11 +37,12 @@ func load(path string, opts record.Options) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadFrom(path, r)
+	return loadFrom(path, r, false)
 }
 
-// loadFrom reads the whole recording that r has been opened on.
-func loadFrom(path string, r *record.Reader) (*loaded, error) {
+// loadFrom reads the whole recording that r has been opened on; lean: without what
+// grading does not look at.
+func loadFrom(path string, r *record.Reader, lean bool) (*loaded, error) {
 	l := &loaded{path: path, header: r.Header(), reader: r, store: record.NewStore(r.Files())}
 	l.command = append(l.command, r.Header().Command...)
 	next := func() (*record.Record, error) {
@@ -62,7 +63,7 @@ func loadFrom(path string, r *record.Reader) (*loaded, error) {
 		}
 		return rec, nil
 	}
-	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, End: func() (record.State, bool) {
+	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, Lean: lean, End: func() (record.State, bool) {
 		end := r.End()
 		return end.State, end.Torn
 	}})

@@ -44,6 +44,16 @@ type call struct {
 	taskEndAt   int64
 }
 
+// final tells that nothing can happen to the call any more: it has its answer, and no
+// retry can be recognised as one.
+func (c *call) final() bool {
+	switch c.State {
+	case CallResult, CallToolError, CallProtocolError, CallMalformed:
+		return c.pos == 0 && c.decided >= 0 && c.decided == len(c.Attempts)-1 && c.Task == nil && !c.round && !c.elicits && c.waiting == 0 && c.ToolUseID == ""
+	}
+	return false
+}
+
 // maxArgs is how many bytes of arguments are copied to recognise a retry.
 const maxArgs = 64 << 10
 
@@ -70,6 +80,10 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 		}
 		c.Catalog, c.Stale = s.lists.Held(w.seq)
 		s.Calls = append(s.Calls, c.Call)
+		if len(s.calls) > s.sweepAt {
+			s.calls = slices.DeleteFunc(s.calls, (*call).final)
+			s.sweepAt = 2*len(s.calls) + 256
+		}
 		s.calls = append(s.calls, c)
 		if use != "" {
 			s.byUse[use] = c

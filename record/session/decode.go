@@ -22,6 +22,9 @@ type Options struct {
 	// sessions are used, so that values at the recording's beginning need not be
 	// copied or fetched.
 	Hold bool
+	// Lean leaves out what only those want who show a session: of Requests those that
+	// were answered, and the Attempts of calls.
+	Lean bool
 }
 
 const defaultMaxLine = 64 << 20

@@ -308,7 +308,10 @@ func (m *message) classify() {
 	if m.has(fID) {
 		m.id = parseID(m.token(fID))
 	}
-	method, isText := m.text(fMethod)
+	method, isText := methodCall, string(m.token(fMethod)) == `"tools/call"` // the frequent one costs no memory
+	if !isText {
+		method, isText = m.text(fMethod)
+	}
 	m.method = method
 	switch {
 	case m.has(fMethod) && !isText:
