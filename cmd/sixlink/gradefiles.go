@@ -18,7 +18,7 @@ import (
 
 // gradeGarbage is how many bytes of garbage may come together, beside half of what is
 // in use, before it is collected: with Go's own 4 MiB a pile is collected all the time.
-const gradeGarbage = 12 << 20
+const gradeGarbage = 8 << 20
 
 // collectLess makes the collector count an array that is never touched, and so is not
 // resident, as in use. undo ends that.

@@ -111,7 +111,7 @@ func (d *Decoder) Add(rec *record.Record) {
 	if rec.Seq > 0 {
 		d.res.Records++
 	}
-	d.read += int64(len(rec.Line))
+	d.read += int64(max(len(rec.Line), len(rec.Data)))
 	switch rec.Kind {
 	case record.KindHeader, record.KindCheck:
 		return
