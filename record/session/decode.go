@@ -23,7 +23,7 @@ type Options struct {
 	// copied or fetched.
 	Hold bool
 	// Lean leaves out what only those want who show a session: of Requests those that
-	// were answered, and the Attempts of calls.
+	// were answered, but for the last of each side, and the Attempts of calls.
 	Lean bool
 }
 

@@ -64,11 +64,14 @@ func (s *sess) finish() {
 
 // lighten lets go of what Options.Lean leaves out.
 func (s *sess) lighten() {
-	answered := func(ex *Exchange) bool { return ex.AnswerSeq != 0 }
+	last := map[record.From]*Exchange{}
+	for _, ex := range s.Requests {
+		last[ex.From] = ex
+	}
 	for _, c := range s.Calls {
 		c.Attempts = nil
 	}
-	s.Requests = slices.Clip(slices.DeleteFunc(s.Requests, answered))
+	s.Requests = slices.Clip(slices.DeleteFunc(s.Requests, func(ex *Exchange) bool { return ex.AnswerSeq != 0 && last[ex.From] != ex }))
 }
 
 // finishCall decides what no answer has decided, and tells whether the call was

@@ -23,6 +23,7 @@ type line struct {
 	data             []byte
 	ref              record.Ref
 	refs             []record.Ref  // of all parts, of a line that has several
+	hold             bool          // data stays as it is (Options.Hold)
 	masks            []record.Mask // by offset in data
 	form             record.Form   // the least regular of its parts
 	headless         bool
@@ -35,7 +36,7 @@ type line struct {
 
 // allRefs is where the line's parts stand; none when it is too long.
 func (l *line) allRefs() []record.Ref {
-	if l.refs == nil && !l.long {
+	if l.refs == nil && !l.long && l.ref.Len > 0 {
 		return []record.Ref{l.ref}
 	}
 	return l.refs
@@ -68,7 +69,7 @@ func (p *process) join(rec *record.Record) *line {
 	l := &p.d.line
 	*l = line{from: rec.From, seq: rec.Seq, last: rec.Seq, since: since, at: rec.At, off: rec.Off,
 		end: rec.Off + int64(len(rec.Data)+len(rec.EOL)), data: rec.Data, ref: rec.Ref, masks: rec.Masked,
-		form: rec.Form, ended: len(rec.EOL) > 0, size: int64(len(rec.Data)),
+		form: rec.Form, ended: len(rec.EOL) > 0, hold: p.d.opts.Hold && p.d.read <= heldBytes, size: int64(len(rec.Data)),
 		headless: rec.Headless || rec.Cont && !part.open}
 	if !rec.More && !part.open {
 		if l.size > p.d.opts.MaxLine {
@@ -317,7 +318,7 @@ func other(from record.From) record.From {
 // value returns the value at span of the line.
 func (p *process) value(l *line, span jsonscan.Span) Value {
 	n := span.End - span.Start
-	if l.frame == nil && p.d.opts.Hold && p.d.read <= heldBytes {
+	if l.frame == nil && l.hold {
 		l.frame = &frameData{held: l.data}
 	}
 	if l.frame != nil && l.frame.held != nil {
