@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -65,8 +66,11 @@ func (f *Fields) Mask(m *Masker, p []byte, last bool, spans []Span) []Span {
 	}
 	start := 0
 	f.part = f.open
-	for i, c := range p {
-		was := f.open
+	for i := 0; i < len(p); i++ {
+		if i += f.skip(p[i:]); i == len(p) || f.off {
+			break
+		}
+		c, was := p[i], f.open
 		f.next(c)
 		switch {
 		case f.open && !was:
@@ -91,6 +95,30 @@ func (f *Fields) Mask(m *Masker, p []byte, last bool, spans []Span) []Span {
 	return spans
 }
 
+// skip is how many bytes at the beginning of p say nothing: most of a body is
+// strings.
+func (f *Fields) skip(p []byte) int {
+	switch {
+	case f.open || f.esc || !f.begun:
+		return 0
+	case f.form && f.state == inForm && !f.hide:
+		if i := bytes.IndexByte(p, '&'); i >= 0 {
+			return i
+		}
+		return len(p)
+	case !f.form && f.state == inString:
+		end := len(p)
+		if i := bytes.IndexByte(p, '"'); i >= 0 {
+			end = i
+		}
+		if i := bytes.IndexByte(p[:end], '\\'); i >= 0 {
+			end = i
+		}
+		return end
+	}
+	return 0
+}
+
 func (f *Fields) cut(m *Masker, p []byte, a, b int, whole bool, spans []Span) []Span {
 	if a >= b {
 		return spans
@@ -103,7 +131,7 @@ func (f *Fields) cut(m *Masker, p []byte, a, b int, whole bool, spans []Span) []
 		} else if u, err := jsontext.AppendUnquote(nil, `"`+v+`"`); err == nil {
 			v = string(u)
 		}
-		mac = m.key.mac(v)
+		mac = m.hash(v)
 	}
 	for i := a; i < b; i++ {
 		p[i] = filler

@@ -194,6 +194,39 @@ func TokenEndpoint(target string) bool {
 
 var tokenWords = []string{"token", "register", "registration", "introspect", "revoke", "device_authorization"}
 
+// hashes are the hashes of the values that came last: a client sends the same
+// token with every request, and a hash takes as long as all else of a head.
+type hashes struct {
+	mu sync.Mutex
+	m  map[string]string
+}
+
+const (
+	maxHashes    = 256
+	maxHashValue = 2 << 10 // bytes; longer ones are not kept
+)
+
+// hash is the key's hash of value.
+func (m *Masker) hash(value string) string {
+	if len(value) > maxHashValue {
+		return m.key.mac(value)
+	}
+	m.hashes.mu.Lock()
+	mac, ok := m.hashes.m[value]
+	m.hashes.mu.Unlock()
+	if ok {
+		return mac
+	}
+	mac = m.key.mac(value)
+	m.hashes.mu.Lock()
+	defer m.hashes.mu.Unlock()
+	if len(m.hashes.m) >= maxHashes || m.hashes.m == nil {
+		m.hashes.m = map[string]string{}
+	}
+	m.hashes.m[strings.Clone(value)] = mac
+	return mac
+}
+
 // edit replaces parts of a string.
 type edit struct {
 	m     *Masker
@@ -213,7 +246,7 @@ func (e *edit) mask(a, b int, value string) {
 	for i := a; i < b; i++ {
 		e.out[i] = filler
 	}
-	e.spans = append(e.spans, Span{int64(a), int64(b - a), e.m.key.mac(value)})
+	e.spans = append(e.spans, Span{int64(a), int64(b - a), e.m.hash(value)})
 }
 
 // cookies replaces the values of cookies; of Set-Cookie only the first pair is one.
