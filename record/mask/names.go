@@ -65,7 +65,7 @@ func NameStrength(name string) Strength {
 func ParamStrength(name string) Strength {
 	switch strings.ToLower(name) {
 	case "code", "code_verifier", "assertion", "client_assertion", "device_code", "user_code", "verification_uri_complete",
-		"samlresponse", "sig", "signature", "x-amz-signature", "x-goog-signature":
+		"id_token_hint", "samlresponse", "sig", "signature", "x-amz-signature", "x-goog-signature":
 		return Strong
 	}
 	return NameStrength(name)
