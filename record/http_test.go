@@ -103,6 +103,9 @@ func (w *webTraffic) accounts(t *testing.T, recs []*Record, secret string) {
 	var kept, lost [2]GapHTTP
 	gaps := 0
 	for _, r := range recs {
+		if r.Kind == KindHeader || r.Kind == KindClosing {
+			continue
+		}
 		if from, ok := httpFrom(r); ok && r.Kind != KindBody {
 			kept[index(from)].Records++
 			continue
