@@ -200,7 +200,9 @@ const webSecret = "s3cr3t-Value/With=Chars0123"
 
 // webPiece makes up some bytes of a body.
 func webPiece(rnd *rand.Rand) []byte {
-	switch rnd.IntN(10) {
+	switch rnd.IntN(11) {
+	case 10:
+		return []byte("{\n  \"issuer\": \"http://h\",\r\n  \"a\": [\n1]\n}\n")
 	case 0:
 		return []byte(`{"jsonrpc":"2.0","id":1,"result":{"é":"漢😀"}}`)
 	case 1:
