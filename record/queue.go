@@ -48,6 +48,7 @@ type queue struct {
 	open    map[bodyKey]openBody
 	gone    []bodyKey
 	classes map[int64]class
+	most    int // of open and of classes: maxBodies
 }
 
 // stream is what the queue knows of one direction.
@@ -75,7 +76,7 @@ func index(from From) int {
 
 func newQueue(now func() int64, lossy bool) *queue {
 	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy, asleep: true,
-		open: map[bodyKey]openBody{}, classes: map[int64]class{}}
+		open: map[bodyKey]openBody{}, classes: map[int64]class{}, most: maxBodies}
 	q.room = sync.NewCond(&q.mu)
 	return q
 }
@@ -206,7 +207,7 @@ func (q *queue) classify(r *Record) {
 	switch {
 	case r.Request != nil:
 		if c := classOf(r.Request); c != 0 {
-			if len(q.classes) >= maxBodies {
+			if len(q.classes) >= q.most {
 				for k := range q.classes { // most likely one that nobody called done for
 					delete(q.classes, k)
 					break
@@ -299,7 +300,7 @@ func (q *queue) piece(k bodyKey, e entry, p []byte, size int) {
 
 // oneMore makes room for one more open body.
 func (q *queue) oneMore() {
-	if len(q.open) < maxBodies {
+	if len(q.open) < q.most {
 		return
 	}
 	for k, b := range q.open {
