@@ -514,10 +514,10 @@ func TestOpenBodiesAreBounded(t *testing.T) {
 	if !r.Flush(time.Minute) {
 		t.Fatal("not flushed")
 	}
-	r.Close(-time.Second)
 	if len(r.q.open) != most || len(r.q.classes) != most || len(r.bodies.m) != most {
 		t.Errorf("%d, %d and %d states of %d", len(r.q.open), len(r.q.classes), len(r.bodies.m), most)
 	}
+	r.Close(-time.Second)
 	bytes := 0
 	recs, end := readAll(t, r.Path(), Options{Verify: true})
 	for _, rec := range recs {
