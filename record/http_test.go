@@ -605,3 +605,41 @@ func TestHeadOverTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// --lossless: bodies, heads and ends wait for the disk, and nothing is lost.
+func TestLosslessBodiesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{}
+		r, err := Begin(webConfig(t.TempDir(), Config{Lossless: true, wrap: func(f *os.File) io.WriterAt { return diskFile{d, f} }}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.set(true)
+		w := newWeb(r)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for ex := range int64(300) { // 30 MB, the queue holds 16
+				w.request(ex+1, HTTPRequest{Method: "POST", Target: "/mcp", Length: -1})
+				w.piece(ex+1, Server, bytes.Repeat([]byte("漢字 "), 14_000), BodyMore)
+				w.piece(ex+1, Server, []byte("漢"[:1]), BodyMore)
+				w.done(ex + 1)
+			}
+		}()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("traffic did not wait")
+		default:
+		}
+		d.set(false)
+		<-done
+		r.Close(time.Minute)
+		recs, end := readAll(t, r.Path(), Options{Verify: true})
+		if end.State != Sealed || end.Gaps != 0 {
+			t.Errorf("%+v", end)
+		}
+		w.accounts(t, recs, webSecret)
+	})
+}
