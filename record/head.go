@@ -21,6 +21,9 @@ const (
 	// These bodies are compressed, so that no credential can be found in them.
 	classPacked
 	classPackedAnswer
+	// The answer sends the browser to a URL with a credential in it, and its body,
+	// for people to read, repeats that.
+	classRedirect
 )
 
 // prepare makes a body's state fit for what may be in it.
@@ -30,6 +33,8 @@ func (c class) prepare(st *bodyState, from From) {
 		packed, form = classPackedAnswer, classFormed
 	}
 	switch {
+	case from == Server && c&classRedirect != 0:
+		st.hidden = true
 	case c&classTokens == 0:
 	case c&packed != 0:
 		st.hidden = true
@@ -59,7 +64,15 @@ func answerClass(h *HTTPResponse) (c class) {
 	if packed(h.Headers) {
 		c |= classPackedAnswer
 	}
+	if redirects(h) {
+		c |= classRedirect
+	}
 	return c
+}
+
+// redirects tells whether a response has a Location with a credential in it.
+func redirects(h *HTTPResponse) bool {
+	return slices.ContainsFunc(h.Masked, func(m HeadMask) bool { return m.In == "Location" })
 }
 
 func packed(h Fields) bool {

@@ -420,7 +420,6 @@ func TestBodiesAndAFullDisk(t *testing.T) {
 
 // A recording with HTTP that is cut at any byte gives the records before.
 func TestCutHTTP(t *testing.T) {
-	var decoders Decoders
 	for _, press := range []bool{false, true} {
 		tmp := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
@@ -448,6 +447,7 @@ func TestCutHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := -1
+			var decoders Decoders // of this bubble: they hold channels
 			for n := range data {
 				path := filepath.Join(tmp, "cut"+Suffix)
 				if err := os.WriteFile(path, data[:n], 0o600); err != nil {

@@ -54,7 +54,9 @@ func dance(r *Recorder, n int, lost func(step int) (end func())) {
 		fmt.Appendf(nil, `{"client_id":"c","client_secret":"%s","registration_access_token":"%s"}`, s["client secret"], s["registration token"]))
 	do("GET", "/register/c", Fields{"Authorization": {"Bearer " + s["registration token"]}}, "", 200, js, fmt.Appendf(nil, `{"client_id":"c","client_secret":"%s"}`, s["client secret"]))
 	do("POST", "/login?next=%2Fauthorize%3Fclient_id%3Dc", form, "username=u&password="+s["password"], 302,
-		Fields{"Set-Cookie": {"sid=" + s["cookie"] + "; HttpOnly"}, "Location": {"http://127.0.0.1/cb?code=" + s["code"] + "&state=x"}}, nil)
+		Fields{"Set-Cookie": {"sid=" + s["cookie"] + "; HttpOnly"}, "Location": {"http://127.0.0.1/cb?code=" + s["code"] + "&state=x"}}, []byte("Found. Redirecting to http://127.0.0.1/cb?code="+s["code"]+"&state=x"))
+	do("GET", "/authorize?client_id=c&code_challenge=x", nil, "", 302, Fields{"Location": {"http://127.0.0.1/cb?code=" + s["code"] + "&state=x"}, "Content-Type": {"text/html"}},
+		[]byte(`<a href="http://127.0.0.1/cb?code=`+s["code"]+`&amp;state=x">Found</a>.`))
 	do("GET", "/cb?code="+s["code"]+"&state=x&iss=http://as/", Fields{"Referer": {"http://as/?id_token_hint=" + s["id token"]}}, "", 200, nil, []byte("<p>done</p>"))
 	do("POST", "/oauth/token", form, "grant_type=authorization_code&code="+s["code"]+"&code_verifier="+s["verifier"]+"&client_id=c&client_secret="+s["client secret"], 200, js,
 		fmt.Appendf(nil, `{"access_token":"%s","token_type":"Bearer","refresh_token":"%s","id_token":"%s"}`, s["access token"], s["refresh token"], s["id token"]))

@@ -207,19 +207,24 @@ func (q *queue) classify(r *Record) {
 	switch {
 	case r.Request != nil:
 		if c := classOf(r.Request); c != 0 {
-			if len(q.classes) >= q.most {
-				for k := range q.classes { // most likely one that nobody called done for
-					delete(q.classes, k)
-					break
-				}
-			}
-			q.classes[r.Exchange] = c
+			q.remember(r.Exchange, c)
 		}
-	case r.Response != nil && len(q.classes) > 0:
-		if c, ok := q.classes[r.Exchange]; ok {
-			q.classes[r.Exchange] = c | answerClass(r.Response)
+	case r.Response != nil && (len(q.classes) > 0 || redirects(r.Response)):
+		if c, ok := q.classes[r.Exchange]; ok || redirects(r.Response) {
+			q.remember(r.Exchange, c|answerClass(r.Response))
 		}
 	}
+}
+
+// remember keeps what is known of an exchange.
+func (q *queue) remember(exchange int64, c class) {
+	if _, ok := q.classes[exchange]; !ok && len(q.classes) >= q.most {
+		for k := range q.classes { // most likely one that nobody called done for
+			delete(q.classes, k)
+			break
+		}
+	}
+	q.classes[exchange] = c
 }
 
 // openBody is what the queue knows of a body of which more is to come.
