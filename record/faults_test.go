@@ -120,6 +120,7 @@ func TestWriteError(t *testing.T) {
 					sent += int64(len(message(i)))
 					time.Sleep(50 * time.Millisecond)
 				}
+				_, live := Repair(r.Path(), filepath.Join(t.TempDir(), "live"+Suffix), "test", Options{})
 				r.Close(time.Minute)
 				if l := told.all(); len(l) != 1 || !strings.Contains(l[0], c.d.error().Error()) {
 					t.Errorf("told %d lines: %q", len(l), l)
@@ -139,6 +140,9 @@ func TestWriteError(t *testing.T) {
 				}
 				if end.State != Sealed || end.Segments != 2 || end.Gaps != 1 {
 					t.Errorf("%+v", end)
+				}
+				if live == nil || !strings.Contains(live.Error(), "being written") {
+					t.Errorf("repair of a recording that goes on in its second file: %v", live)
 				}
 				kept := int64(len(reconstruct(recs, Client)))
 				for _, rec := range recs {

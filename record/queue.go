@@ -37,11 +37,14 @@ type queue struct {
 	used    int // bytes of slabs queued or taken, and the cost of their entries
 	seq     int64
 	streams [3]stream
-	gap     *Gap // what has been lost and is not queued yet
-	lossy   bool
-	asleep  bool // the recorder waits for wake: the next entry signals
-	alarmed bool // it was told that there is much
-	closed  bool // Close was called: later entries are dropped silently
+	// exchanges are those that something is queued of, or was: what is to be
+	// forgotten once they are over. All else of them is lost.
+	exchanges map[int64]struct{}
+	gap       *Gap // what has been lost and is not queued yet
+	lossy     bool
+	asleep    bool // the recorder waits for wake: the next entry signals
+	alarmed   bool // it was told that there is much
+	closed    bool // Close was called: later entries are dropped silently
 }
 
 // stream is what the queue knows of one direction.
@@ -68,7 +71,7 @@ func index(from From) int {
 }
 
 func newQueue(now func() int64, lossy bool) *queue {
-	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy, asleep: true}
+	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy, asleep: true, exchanges: map[int64]struct{}{}}
 	q.room = sync.NewCond(&q.mu)
 	return q
 }
@@ -215,6 +218,7 @@ func (q *queue) body(b *Body) {
 			s.buf = append(s.buf, p[:n]...)
 			e.data = s.buf[start:len(s.buf):len(s.buf)]
 			q.seq++
+			q.exchanges[b.Exchange] = struct{}{}
 			q.push(s, e)
 		} else {
 			q.loseHTTP(b.From, n, at)
@@ -229,7 +233,8 @@ func (q *queue) body(b *Body) {
 func (q *queue) done(exchange int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed {
+	if _, known := q.exchanges[exchange]; known && !q.closed {
+		delete(q.exchanges, exchange)
 		q.push(q.slab(), entry{typ: entryDone, exchange: exchange, after: q.seq})
 	}
 }
@@ -274,6 +279,9 @@ func (q *queue) loseHTTP(from From, n int, at int64) {
 func (q *queue) put(r *Record, at int64) {
 	q.seq++
 	r.Seq, r.At = q.seq, at
+	if r.Exchange != 0 {
+		q.exchanges[r.Exchange] = struct{}{}
+	}
 	q.push(q.slab(), entry{typ: entryEvent, from: r.From, after: q.seq - 1, seqs: 1, at: at, event: r})
 }
 
@@ -447,13 +455,13 @@ func (q *queue) lend(s *slab) {
 
 // release returns slabs that the recorder has done with.
 func (q *queue) release(s *slab) {
+	clear(s.entries) // 120 kB at most: the relay must not wait for that
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !s.lent {
 		q.used -= slabSize + s.cost
 	}
 	s.lent = false
-	clear(s.entries)
 	s.buf, s.entries, s.cost = s.buf[:0], s.entries[:0], 0
 	if cap(s.entries) > slabSize/entryCost {
 		s.entries = nil
