@@ -571,13 +571,13 @@ func (q *queue) lend(s *slab) {
 
 // release returns slabs that the recorder has done with.
 func (q *queue) release(s *slab) {
+	clear(s.entries) // 120 kB at most: the relay must not wait for that
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !s.lent {
 		q.used -= slabSize + s.cost
 	}
 	s.lent = false
-	clear(s.entries)
 	s.buf, s.entries, s.cost = s.buf[:0], s.entries[:0], 0
 	if cap(s.entries) > slabSize/entryCost {
 		s.entries = nil

@@ -61,6 +61,7 @@ type Config struct {
 
 	// Tests put faults here, and say when there is pressure.
 	wrap  func(*os.File) io.WriterAt
+	sync  func(*os.File) error // in the place of (*os.File).Sync
 	press func() bool
 	wall  func() time.Time // in the place of time.Now, for clock records
 }
@@ -544,6 +545,9 @@ func (r *Recorder) block(b *block) {
 		} else {
 			r.spans = m.Mask(b.data, r.spans[:0])
 		}
+		if len(r.spans) > maxMasks && b.copied { // others are small, and many lines
+			r.spans = hideAll(m, b.data)
+		}
 		for _, s := range r.spans {
 			b.masked = append(b.masked, Mask(s))
 		}
@@ -553,6 +557,17 @@ func (r *Recorder) block(b *block) {
 		return
 	}
 	r.store(b)
+}
+
+// maxMasks is how many credentials may be told of in one line or part. With 4 MiB of
+// bytes more of them would not fit into a line or a chunk run, and only a line that
+// was made for that has so many.
+const maxMasks = 32 << 10
+
+// hideAll makes one credential of a line, but for its end.
+func hideAll(m *mask.Masker, p []byte) []mask.Span {
+	body, _ := splitEOL(p)
+	return m.All(body, nil)
 }
 
 func (r *Recorder) frame(f *frame) {
