@@ -105,7 +105,7 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 	// No timeout of any kind: a stream may be silent for hours (wire.md 1.7).
 	server := &http.Server{
 		Handler: p, Protocols: &protocols, MaxHeaderBytes: headBytes, ErrorLog: quiet, DisableGeneralOptionsHandler: true,
-		ConnContext: withConn, BaseContext: func(net.Listener) context.Context { return base },
+		ConnContext: withConn, ConnState: connState, BaseContext: func(net.Listener) context.Context { return base },
 	}
 	var conf *tls.Config
 	if h.Certificate != nil {

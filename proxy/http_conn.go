@@ -28,6 +28,9 @@ type clientConn struct {
 
 	// line is the status line that the next write is to begin with.
 	line atomic.Pointer[statusLine]
+
+	lines lineReader
+	from  io.Reader // the connection, as raw reads it
 }
 
 // statusLine is a status with the upstream's reason phrase.
@@ -36,7 +39,19 @@ type statusLine struct {
 	reason string
 }
 
+// Read reads for net/http: for its TLS, where there is that.
 func (c *clientConn) Read(b []byte) (int, error) {
+	if c.p.conf.Certificate != nil {
+		return c.raw(b)
+	}
+	return c.lines.read(b, c.from)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+func (c *clientConn) raw(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, net.ErrClosed) {
 		c.gone(err)
@@ -122,6 +137,8 @@ type tlsConn struct {
 	c *clientConn
 }
 
+func (t tlsConn) Read(b []byte) (int, error) { return t.c.lines.read(b, t.Conn) }
+
 func (t tlsConn) Write(b []byte) (int, error) { return t.c.edit(b, t.Conn) }
 
 // listener hands out the connections of clients. With TLS they have shaken hands.
@@ -153,7 +170,9 @@ func (l *listener) accept() (*clientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clientConn{Conn: c, p: l.p, n: l.next.Add(1)}, nil
+	own := &clientConn{Conn: c, p: l.p, n: l.next.Add(1)}
+	own.from = readerFunc(own.raw)
+	return own, nil
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -221,13 +240,25 @@ func (l *listener) Close() error {
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, ours(c))
+}
+
+// ours is the client's connection behind one that net/http has.
+func ours(c net.Conn) *clientConn {
 	switch t := c.(type) {
 	case tlsConn:
-		c = t.c
+		return t.c
 	case *tls.Conn:
 		c = t.NetConn()
 	}
-	return context.WithValue(ctx, connKey{}, c)
+	own, _ := c.(*clientConn)
+	return own
+}
+
+func connState(c net.Conn, s http.ConnState) {
+	if own := ours(c); own != nil {
+		own.lines.state(s)
+	}
 }
 
 func connOf(r *http.Request) *clientConn {

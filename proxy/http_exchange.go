@@ -46,6 +46,9 @@ func (p *httpProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{p: p, req: r, conn: connOf(r), length: -1}
 	defer x.end()
 	target := r.RequestURI
+	if x.conn != nil && r.ProtoMajor == 1 {
+		target = x.conn.lines.target(target)
+	}
 	if r.ContentLength < 0 && r.Trailer == nil {
 		r.Trailer = http.Header{} // for those that nobody announced
 	}
