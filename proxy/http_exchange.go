@@ -136,6 +136,9 @@ func rewriteRequest(pr *httputil.ProxyRequest) {
 			out.Header[name] = v
 		}
 	}
+	// Else net/http sends a body that the upstream refused, to go on using the
+	// connection, and asks the client for it.
+	out.Close = out.Header["Expect"] != nil
 	out.Trailer = pr.In.Trailer // filled when the body is at its end
 	if out.Body != nil {
 		out.GetBody = x.body.again
@@ -229,10 +232,10 @@ func failed(w http.ResponseWriter, r *http.Request, err error) {
 		x.setCause(err)
 	case x.p.stopping.Load():
 		x.p.tap.closed(x.n, record.ByProxy, record.ResponseBody, whyStopped, nil)
-	case x.left():
-		x.p.tap.closed(x.n, record.ByClient, record.ResponseBody, "", nil)
 	case x.body.broken():
 		// The client broke off its request; end says so.
+	case x.left():
+		x.p.tap.closed(x.n, record.ByClient, record.ResponseBody, "", nil)
 	case !x.connected.Load():
 		what := "connect"
 		if x.tls.Load() {
