@@ -29,6 +29,9 @@ type clientConn struct {
 	// line is the status line that the next write is to begin with.
 	line atomic.Pointer[statusLine]
 
+	// busy says that a request has reached us: before, net/http answers by itself.
+	busy atomic.Bool
+
 	lines lineReader
 	from  io.Reader // the connection, as raw reads it
 }
@@ -72,19 +75,28 @@ func (c *clientConn) Write(b []byte) (int, error) {
 // of a write: everything before it was flushed.
 func (c *clientConn) edit(b []byte, to io.Writer) (int, error) {
 	l := c.line.Load()
-	if l == nil {
+	if l == nil && c.busy.Load() || !bytes.HasPrefix(b, []byte("HTTP/1.")) {
 		return to.Write(b)
 	}
 	c.line.Store(nil)
 	const version = len("HTTP/1.1 ")
 	end := bytes.Index(b, []byte("\r\n"))
-	if end < version+3 || !bytes.HasPrefix(b, []byte("HTTP/1.")) || string(b[version:version+3]) != strconv.Itoa(l.code) {
+	edited := make([]byte, 0, len(b)+64)
+	switch {
+	case end < version+3:
+		return to.Write(b)
+	case l == nil:
+		if b[version] < '4' {
+			return to.Write(b)
+		}
+		// net/http refuses a request that it cannot read: there is no exchange.
+		edited = append(append(edited, b[:end]...), "\r\nSixlink-Made: proxy"...)
+		c.once.Do(func() { c.tell(record.ByProxy, "refused: "+string(b[version:end]), nil) })
+	case string(b[version:version+3]) != strconv.Itoa(l.code):
 		return to.Write(b) // never wrong bytes for a phrase
+	default:
+		edited = append(append(append(edited, b[:version+3]...), ' '), l.reason...)
 	}
-	edited := make([]byte, 0, len(b)+len(l.reason))
-	edited = append(edited, b[:version+3]...)
-	edited = append(edited, ' ')
-	edited = append(edited, l.reason...)
 	edited = append(edited, b[end:]...)
 	n, err := to.Write(edited)
 	if err != nil {
@@ -258,6 +270,9 @@ func ours(c net.Conn) *clientConn {
 func connState(c net.Conn, s http.ConnState) {
 	if own := ours(c); own != nil {
 		own.lines.state(s)
+		if s == http.StateIdle {
+			own.busy.Store(false)
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ func (p *httpProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer x.end()
 	target := r.RequestURI
 	if x.conn != nil && r.ProtoMajor == 1 {
+		x.conn.busy.Store(true)
 		target = x.conn.lines.target(target)
 	}
 	if r.ContentLength < 0 && r.Trailer == nil {

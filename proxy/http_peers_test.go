@@ -57,6 +57,14 @@ func TestSmuggling(t *testing.T) {
 			if strings.HasPrefix(m.First, "HTTP/1.1 2") {
 				t.Errorf("answered %+v", m)
 			}
+			if len(o.requests()) == 0 {
+				if !slices.Contains(m.Fields, "sixlink-made: proxy") {
+					t.Errorf("refused by nobody: %+v", m)
+				}
+				s.tape.until(func(r record.Record) bool {
+					return r.Close != nil && r.Close.Who == record.ByProxy && r.Close.What == record.Connection && strings.HasPrefix(r.Close.Why, "refused: "+m.First[9:])
+				})
+			}
 			for _, got := range o.requests() {
 				if got.End != "cut" { // a body that breaks off later was begun in good faith
 					t.Errorf("the upstream got %+v", got)
