@@ -67,8 +67,13 @@ const (
 	flushWait = 50 * time.Millisecond
 	// idleConns is how many idle connections to the upstream are kept.
 	idleConns = 1024
-	// copyBytes is the size of the pieces in which bodies pass.
-	copyBytes = 32 << 10
+	// copyBytes is the size of the pieces in which bodies pass; streamBytes that of
+	// streams that a client opens to wait: there may be thousands.
+	copyBytes   = 32 << 10
+	streamBytes = 4 << 10
+	// readBytes is what is read of the upstream at once with a head: most JSON answers
+	// are one piece then.
+	readBytes = 16 << 10
 )
 
 // The reasons that the proxy gives for what it does itself.
@@ -79,7 +84,8 @@ type httpProxy struct {
 	conf     *HTTP
 	tap      *httpGuard
 	names    *authorities
-	reverse  httputil.ReverseProxy
+	reverse  httputil.ReverseProxy // and the same for streams that a client opens to wait
+	streams  httputil.ReverseProxy
 	base     *http.Transport
 	closing  atomic.Bool // no more is accepted
 	stopping atomic.Bool // open exchanges are being cut off
@@ -101,7 +107,7 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	quiet := log.New(io.Discard, "", 0) // the recording has it
-	p.reverse.ErrorLog = quiet
+	p.reverse.ErrorLog, p.streams.ErrorLog = quiet, quiet
 	// No timeout of any kind: a stream may be silent for hours (wire.md 1.7).
 	server := &http.Server{
 		Handler: p, Protocols: &protocols, MaxHeaderBytes: headBytes, ErrorLog: quiet, DisableGeneralOptionsHandler: true,
@@ -231,19 +237,25 @@ func newHTTPProxy(h *HTTP) *httpProxy {
 	p.base = &http.Transport{
 		DialContext: (&net.Dialer{}).DialContext, TLSClientConfig: &tls.Config{RootCAs: h.Roots, MinVersion: tls.VersionTLS12},
 		DisableCompression: true, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: 90 * time.Second,
-		ExpectContinueTimeout: continueWait, MaxResponseHeaderBytes: headBytes,
+		ExpectContinueTimeout: continueWait, MaxResponseHeaderBytes: headBytes, ReadBufferSize: readBytes,
 	}
-	p.reverse = httputil.ReverseProxy{Rewrite: rewriteRequest, Transport: p, ErrorHandler: failed, BufferPool: buffers{}}
+	p.reverse = httputil.ReverseProxy{Rewrite: rewriteRequest, Transport: p, ErrorHandler: failed, BufferPool: bigBuffers}
+	p.streams = p.reverse
+	p.streams.BufferPool = smallBuffers
 	return p
 }
 
-// buffers are what bodies are copied with.
-type buffers struct{}
+// buffers are what bodies are copied with: of one size.
+type buffers struct{ pool sync.Pool }
 
-var bufferPool = sync.Pool{New: func() any { return new([copyBytes]byte) }}
+var bigBuffers, smallBuffers = newBuffers(copyBytes), newBuffers(streamBytes)
 
-func (buffers) Get() []byte  { return bufferPool.Get().(*[copyBytes]byte)[:] }
-func (buffers) Put(b []byte) { bufferPool.Put((*[copyBytes]byte)(b)) }
+func newBuffers(size int) *buffers {
+	return &buffers{sync.Pool{New: func() any { b := make([]byte, size); return &b }}}
+}
+
+func (b *buffers) Get() []byte  { return *b.pool.Get().(*[]byte) }
+func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
 
 // URL is where clients on this machine reach a listener: an origin.
 func URL(addr net.Addr, tls bool) string {

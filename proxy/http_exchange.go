@@ -79,6 +79,10 @@ func (p *httpProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.URL, out.Body = u, x.body.reader()
 	reply := &replyWriter{ResponseWriter: w, x: x}
 	defer reply.end()
+	if r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream" {
+		p.streams.ServeHTTP(reply, out)
+		return
+	}
 	p.reverse.ServeHTTP(reply, out)
 }
 

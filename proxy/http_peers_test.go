@@ -57,7 +57,7 @@ func TestSmuggling(t *testing.T) {
 			if strings.HasPrefix(m.First, "HTTP/1.1 2") {
 				t.Errorf("answered %+v", m)
 			}
-			if len(o.requests()) == 0 {
+			if m.First != "" { // else it was the body that broke off, of a request that had begun well
 				if !slices.Contains(m.Fields, "sixlink-made: proxy") {
 					t.Errorf("refused by nobody: %+v", m)
 				}
@@ -368,9 +368,9 @@ func TestRecordingRebuildsBodies(t *testing.T) {
 	t.Cleanup(up.Close)
 	s := serve(t, up.URL, func(h *proxy.HTTP) { h.Tap = rec })
 	random := rand.New(rand.NewPCG(5, 5))
-	bodies := make([][]byte, 24)
+	bodies := make([][]byte, 12)
 	for i := range bodies {
-		b := make([]byte, random.IntN(200<<10))
+		b := make([]byte, random.IntN(150<<10))
 		for j := range b {
 			if b[j] = byte(random.Uint32()); i%2 == 0 {
 				b[j] = "{}[]\",: \n\r\xc3\xa9a1"[int(b[j])%14]
@@ -399,7 +399,10 @@ func TestRecordingRebuildsBodies(t *testing.T) {
 	wg.Wait()
 	tr.CloseIdleConnections()
 	s.stop()
-	rec.Close(record.SealLimit)
+	if !rec.Flush(time.Minute) { // Close waits for no slow machine
+		t.Fatal("the recorder did not keep up")
+	}
+	rec.Close(time.Minute)
 	r, err := record.Open(filepath.Join(dir, "r.mcp.jsonl.zst"), record.Options{})
 	if err != nil {
 		t.Fatal(err)
