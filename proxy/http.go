@@ -111,6 +111,7 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 	// No timeout of any kind: a stream may be silent for hours (wire.md 1.7).
 	server := &http.Server{
 		Handler: p, Protocols: &protocols, MaxHeaderBytes: headBytes, ErrorLog: quiet, DisableGeneralOptionsHandler: true,
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: idleConns * 8}, // net/http's 250 would hold back streams that wait
 		ConnContext: withConn, ConnState: connState, BaseContext: func(net.Listener) context.Context { return base },
 	}
 	var conf *tls.Config

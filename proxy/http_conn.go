@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/sixlink/sixlink/record"
 )
@@ -153,6 +154,9 @@ func (t tlsConn) Read(b []byte) (int, error) { return t.c.lines.read(b, t.Conn) 
 
 func (t tlsConn) Write(b []byte) (int, error) { return t.c.edit(b, t.Conn) }
 
+// acceptWait is how long accepting rests when the system has no more connections.
+const acceptWait = 20 * time.Millisecond
+
 // listener hands out the connections of clients. With TLS they have shaken hands.
 type listener struct {
 	net.Listener
@@ -212,8 +216,12 @@ func (l *listener) shakeHands(ctx context.Context) {
 		c, err := l.accept()
 		if err != nil {
 			var temporary interface{ Temporary() bool }
-			if errors.As(err, &temporary) && temporary.Temporary() && ctx.Err() == nil {
-				continue
+			if errors.As(err, &temporary) && temporary.Temporary() {
+				select { // no more descriptors: net/http waits, too
+				case <-time.After(acceptWait):
+					continue
+				case <-l.done:
+				}
 			}
 			l.err <- err
 			return
