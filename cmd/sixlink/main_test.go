@@ -17,10 +17,13 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"sixlink": func() { os.Exit(Main()) },
-		"server":  server,
-		"args":    args,
-		"status":  status,
+		"sixlink":  func() { os.Exit(Main()) },
+		"server":   server,
+		"args":     args,
+		"status":   status,
+		"upstream": upstream,
+		"ask":      ask,
+		"await":    await,
 	})
 }
 
