@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -54,7 +55,7 @@ func (w *Rewriter) Response(own, upstream string, req *http.Request, resp *http.
 		return headers, nil
 	}
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil {
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		media = "" // none, or one that no client could read
 	}
 	coding := contentCoding(resp.Header)

@@ -12,6 +12,9 @@ import (
 func (m *Masker) Header(name, value string) (string, []Span) {
 	e := edit{m: m, s: value}
 	switch lower := strings.ToLower(name); {
+	case m.fields[lower]:
+		at := schemeLen(value)
+		e.mask(at, len(value), value[at:])
 	case lower == "mcp-session-id":
 		e.mask(0, len(value), value)
 	case lower == "cookie":
