@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf8"
 
@@ -154,7 +155,8 @@ func openRune(p []byte) int {
 func appendBody(dst []byte, e *entry, off int64, data []byte, masked []Mask, embed bool) []byte {
 	body, eol, form := data, []byte(nil), FormText
 	if embed {
-		if b, end := splitJSON(data); embeddable(b) {
+		// A body may be JSON of several lines, which no frame is; a record is one line.
+		if b, end := splitJSON(data); bytes.IndexByte(b, '\n') < 0 && embeddable(b) {
 			body, eol, form = b, end, FormMessage
 		}
 	}

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		"server":  server,
 		"args":    args,
 		"status":  status,
+		"at":      at,
 	})
 }
 

@@ -31,17 +31,19 @@ type recordFlags struct {
 	require  bool
 	max      string
 	quiet    bool
+	bridge   bridgeFlags
 }
 
 func recordVerb() *verb {
 	var f recordFlags
 	v := &verb{
 		name:    "record",
-		args:    "[--] COMMAND [ARG...]",
+		args:    "[--] COMMAND [ARG...] | --stdio --upstream URL",
 		summary: "run an MCP server and record what passes between it and the host",
 		long: "Put it in front of the server's command in the host's configuration. The traffic does not change by a byte; record\n" +
 			"ends as the server ended (127: not found, 126: not executable). Without --out or --dir recordings go to\n" +
-			"$SIXLINK_HOME, else $XDG_STATE_HOME/sixlink, else ~/.local/state/sixlink.",
+			"$SIXLINK_HOME, else $XDG_STATE_HOME/sixlink, else ~/.local/state/sixlink. With --stdio --upstream URL the server is a\n" +
+			"remote one: each line of the host is a POST, answers come back as lines, and record ends with 0.",
 		examples: [2]string{
 			"sixlink record -- npx -y @modelcontextprotocol/server-everything",
 			"sixlink record --out r.mcp.jsonl.zst --label server=files -- npx -y @modelcontextprotocol/server-filesystem .",
@@ -56,10 +58,17 @@ func recordVerb() *verb {
 			fs.BoolVar(&f.require, "require-recording", false, "do not run the server when it cannot be recorded")
 			fs.StringVar(&f.max, "max-recording", "1GiB", "keep at most this `SIZE` (packed) of one recording")
 			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
+			f.bridge.register(fs)
 		},
 	}
 	v.run = func(s stdio, args []string) int {
 		f.outSet, f.dirSet = v.set.Changed("out"), v.set.Changed("dir")
+		if err := f.bridge.check(false, args); err != nil {
+			return usageError(s, v.name, err)
+		}
+		if f.bridge.stdio {
+			return runBridge(s, v.name, f)
+		}
 		return runRecord(s, v.name, f, args)
 	}
 	return v
@@ -167,12 +176,7 @@ func (f recordFlags) config(command []string) (cfg record.Config, homeless, err 
 		cfg.Cwd = wd
 	}
 	if cfg.Level != record.LevelRaw {
-		key := mask.RandomKey() // MACs are then comparable within this recording only
-		if home != "" {
-			if k, err := mask.LoadKey(home); err == nil {
-				key = k
-			}
-		}
+		key := maskKey()
 		cfg.Masker = mask.FromProcess(key, command, cfg.Env)
 		cfg.MaskKey = key.ID()
 	}

@@ -375,7 +375,7 @@ func TestOrder(t *testing.T) {
 			<-release
 			answerJSON(w, `{"jsonrpc":"2.0","id":0,"result":{}}`)
 		case r.Method != "POST":
-			w.WriteHeader(405)
+			w.WriteHeader(http.StatusMethodNotAllowed)
 		case !strings.Contains(body, `"id"`):
 			<-release
 			w.WriteHeader(202)
@@ -385,7 +385,7 @@ func TestOrder(t *testing.T) {
 		}
 	}, nil)
 	const note = `{"jsonrpc":"2.0","method":"notifications/x"}`
-	go x.send(initialize, note, `{"jsonrpc":"2.0","id":2,"method":"a"}`, `{"jsonrpc":"2.0","id":3,"method":"a"}`, note)
+	go io.WriteString(x.in, strings.Join([]string{initialize, note, `{"jsonrpc":"2.0","id":2,"method":"a"}`, `{"jsonrpc":"2.0","id":3,"method":"a"}`, note, ""}, "\n"))
 	// Each step comes only when what it has to wait for was released.
 	if got := <-step; got != initialize {
 		t.Fatal(got)
@@ -420,7 +420,7 @@ func TestMadeErrors(t *testing.T) {
 	}{
 		{"401 with a challenge", ping, func(w http.ResponseWriter) {
 			w.Header().Set("Www-Authenticate", `Bearer realm="x"`)
-			http.Error(w, `{"error":"invalid_token"}`, 401)
+			http.Error(w, `{"error":"invalid_token"}`, http.StatusUnauthorized)
 		}, []string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32091,"message":"sixlink: the server answered 401 Unauthorized: credentials are given with --header","data":{"madeBy":"sixlink","why":"unauthorized","status":401,"contentType":"text/plain; charset=utf-8","wwwAuthenticate":"Bearer realm=\"x\"","body":"{\"error\":\"invalid_token\"}\n"}}}`}},
 		{"an error object of something else", ping, func(w http.ResponseWriter) {
 			w.WriteHeader(500)
@@ -428,7 +428,7 @@ func TestMadeErrors(t *testing.T) {
 		}, []string{`"code":-32093`, `internal`}},
 		{"404", ping, func(w http.ResponseWriter) { w.WriteHeader(404) },
 			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32092,"message":"sixlink: the server answered 404 Not Found: the URL is wrong, or the server has ended the session","data":{"madeBy":"sixlink","why":"notFound","status":404}}}`}},
-		{"502 of something in between", ping, func(w http.ResponseWriter) { http.Error(w, "bad gateway", 502) },
+		{"502 of something in between", ping, func(w http.ResponseWriter) { http.Error(w, "bad gateway", http.StatusBadGateway) },
 			[]string{`"code":-32093`, `"madeBy":"sixlink","why":"serverError","status":502`, `bad gateway`}},
 		{"a page", ping, func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/html")
@@ -445,7 +445,7 @@ func TestMadeErrors(t *testing.T) {
 		{"a connection that breaks off", ping, func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, []string{`"code":-32090`, `"why":"unreachable"`}},
 		{"a redirect to another server", ping, func(w http.ResponseWriter) {
 			w.Header().Set("Location", "http://other.example/mcp")
-			w.WriteHeader(307)
+			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, []string{`"code":-32094`, `"location":"http://other.example/mcp"`}},
 		{"an id as it was spelt", `{"jsonrpc":"2.0","id":12345678901234567890.0,"method":"ping"}`, func(w http.ResponseWriter) { w.WriteHeader(500) },
 			[]string{`"id":12345678901234567890.0,`}},
@@ -533,7 +533,7 @@ func TestOldTransport(t *testing.T) {
 					}
 				}
 			case r.URL.Path == "/mcp":
-				http.Error(w, "no", 405)
+				http.Error(w, "no", http.StatusMethodNotAllowed)
 			case strings.Contains(body, "initialize\""):
 				events <- `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05"}}`
 				w.WriteHeader(202)
@@ -562,7 +562,7 @@ func TestOldTransportElsewhere(t *testing.T) {
 			<-r.Context().Done()
 			return
 		}
-		http.Error(w, "no", 405)
+		http.Error(w, "no", http.StatusMethodNotAllowed)
 	}, nil)
 	x.send(initialize)
 	if l := x.line(); !strings.Contains(l, `"status":405`) || !strings.Contains(l, "madeBy") {
@@ -605,7 +605,7 @@ func TestRedirectWithinTheServer(t *testing.T) {
 	x := start(t, func(w http.ResponseWriter, r *http.Request) {
 		s.take(r)
 		if r.URL.Path == "/mcp" {
-			http.Redirect(w, r, "/mcp/", 307)
+			http.Redirect(w, r, "/mcp/", http.StatusTemporaryRedirect)
 			return
 		}
 		answerJSON(w, `{"id":1,"result":{}}`)

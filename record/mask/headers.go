@@ -5,9 +5,9 @@ import "strings"
 // FromHeaders makes a masker for what a user gives with every request to a
 // server: the values of header fields, credentials in the server's URL, and those
 // of the environment, in this order. Whatever a field is called, its value is
-// replaced wherever [Masker.Header] meets the field. Argv is the URL with its
+// replaced wherever [Masker.Header] meets the field. clean is the URL with its
 // credentials replaced.
-func FromHeaders(key Key, url string, fields [][2]string, env []string) *Masker {
+func FromHeaders(key Key, url string, fields [][2]string, env []string) (m *Masker, clean string) {
 	c := collector{}
 	for _, f := range fields {
 		c.add(f[1])
@@ -18,13 +18,12 @@ func FromHeaders(key Key, url string, fields [][2]string, env []string) *Masker 
 		c.add(f.value)
 	}
 	c.addEnv(env)
-	m := c.masker(key)
-	m.argv = m.maskArgv(argv, found)
+	m = c.masker(key)
 	for _, f := range fields {
 		if m.fields == nil {
 			m.fields = map[string]bool{}
 		}
 		m.fields[strings.ToLower(f[0])] = true
 	}
-	return m
+	return m, m.maskArgv(argv, found)[0]
 }
