@@ -32,6 +32,7 @@ type recordFlags struct {
 	max      string
 	quiet    bool
 	bridge   bridgeFlags
+	admin    adminFlags
 }
 
 func recordVerb() *verb {
@@ -58,12 +59,16 @@ func recordVerb() *verb {
 			fs.BoolVar(&f.require, "require-recording", false, "do not run the server when it cannot be recorded")
 			fs.StringVar(&f.max, "max-recording", "1GiB", "keep at most this `SIZE` (packed) of one recording")
 			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
+			f.admin.register(fs)
 			f.bridge.register(fs)
 		},
 	}
 	v.run = func(s stdio, args []string) int {
 		f.outSet, f.dirSet = v.set.Changed("out"), v.set.Changed("dir")
 		if err := f.bridge.check(false, args); err != nil {
+			return usageError(s, v.name, err)
+		}
+		if err := f.admin.check(); err != nil {
 			return usageError(s, v.name, err)
 		}
 		if f.bridge.stdio {
@@ -110,7 +115,12 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	if rec != nil {
 		relay.Tap = rec
 	}
-	status, err := relay.Run(context.Background(), signals)
+	beside := f.admin.start(rec, say)
+	if beside.tap != nil {
+		relay.Tap = beside.tap
+	}
+	var status proxy.Status
+	beside.run(func(ctx context.Context) { status, err = relay.Run(ctx, signals) })
 	if err != nil {
 		say.line(err.Error())
 	}

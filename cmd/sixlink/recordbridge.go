@@ -110,7 +110,12 @@ func runBridge(s stdio, name string, f recordFlags) int {
 	if rec != nil {
 		b.Tap = rec
 	}
-	status := b.Run(context.Background(), signals)
+	beside := f.admin.start(rec, say)
+	if beside.tap != nil {
+		b.Tap = beside.tap
+	}
+	var status proxy.Status
+	beside.run(func(ctx context.Context) { status = b.Run(ctx, signals) })
 	limit := record.SealLimit
 	if status.Asked != 0 {
 		limit = record.SealLimitSignal
