@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,4 +131,23 @@ func serve(kind string, w http.ResponseWriter, r *http.Request, id, method, tool
 		}
 		io.WriteString(w, answer)
 	}
+}
+
+// term runs a command, gives it the first line of stdin, takes one line of its
+// stdout, sends it TERM, and prints how it ended.
+func term() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	io.WriteString(in, line)
+	answer, _ := bufio.NewReader(out).ReadString('\n')
+	fmt.Print(answer)
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	fmt.Println("ended by", cmd.ProcessState)
 }

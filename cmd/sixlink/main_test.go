@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		"args":    args,
 		"status":  status,
 		"at":      at,
+		"term":    term,
 		"watch":   watch,
 	})
 }

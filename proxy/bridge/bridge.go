@@ -62,6 +62,9 @@ type Waits struct {
 	// Answers is how long open answers are waited for after the host's end of
 	// file. Default 60 s, as long as the official client waits.
 	Answers time.Duration
+	// Taken is how long the server may take to accept a notification before the
+	// next line is sent all the same. Default 30 s.
+	Taken time.Duration
 	// Delete is how long the end of the session may take. Default 2 s; after a
 	// signal a quarter of it.
 	Delete time.Duration
@@ -82,6 +85,7 @@ type Waits struct {
 func (w Waits) withDefaults() Waits {
 	return Waits{
 		Answers:  cmp.Or(w.Answers, time.Minute),
+		Taken:    cmp.Or(w.Taken, 30*time.Second),
 		Delete:   cmp.Or(w.Delete, 2*time.Second),
 		Endpoint: cmp.Or(w.Endpoint, 10*time.Second),
 		Retry:    cmp.Or(w.Retry, time.Second),
@@ -91,9 +95,13 @@ func (w Waits) withDefaults() Waits {
 }
 
 // Transport is how the bridge sends when it is not told otherwise: no compression
-// (the recording has what passed), no limit of time, no proxy.
+// (the recording has what passed), no limit of time, no
+// proxy.
 func Transport() *http.Transport {
-	return &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second}
+	return &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
+		// A connection that is dead without a word would leave its requests open
+		// for ever. (Those of HTTP/1.1 have TCP's own probes.)
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second}}
 }
 
 // bridge is the state of one Run.
@@ -120,6 +128,7 @@ type bridge struct {
 	old     *oldStream
 	stop    context.CancelFunc // ends the session's GET stream; nil: it was not begun
 	calls   map[*call]struct{} // not answered yet
+	params  map[string][]param // of tools, by name
 	streams int                // open ones of the session itself
 	ending  bool               // the session is being ended …
 	left    bool               // … and nothing is started any more

@@ -634,10 +634,11 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 // What does not come is not waited for beyond the limit, nor is half a line sent.
 func TestEndWithoutAnswers(t *testing.T) {
 	x := start(t, func(w http.ResponseWriter, r *http.Request) {
-		answerEvents(w, ":\n\n")
+		answerEvents(w, "data: {\"method\":\"begun\"}\n\n")
 		<-r.Context().Done()
 	}, func(c *bridge.Bridge) { c.Waits.Answers = time.Millisecond })
 	x.send(ping)
+	x.line()
 	io.WriteString(x.in, `{"id":2,"method":"x"`)
 	status, rest := x.end()
 	if status.ExitCode() != 0 || len(rest) > 0 {

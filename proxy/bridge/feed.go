@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"io"
+	"time"
 
 	"github.com/sixlink/sixlink/record"
 )
@@ -72,15 +73,21 @@ func (b *bridge) line(line []byte) {
 		b.newSession()
 	}
 	b.start(p.run)
+	var limit <-chan time.Time
 	await := p.taken
 	switch {
 	case p.init:
 		await = p.calls[0].over
 	case len(p.calls) > 0:
 		await = p.written
+	default:
+		t := time.NewTimer(b.waits.Taken)
+		defer t.Stop()
+		limit = t.C
 	}
 	select {
 	case <-await:
+	case <-limit:
 	case <-b.ctx.Done():
 	}
 }

@@ -54,7 +54,6 @@ func (b *bridge) newPost(line []byte, m *message) *post {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	p.init = !m.batch && len(m.parts) == 1 && m.parts[0].method == "initialize" && m.parts[0].request()
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	for i := range m.parts {
 		part := &m.parts[i]
 		if part.version != "" && !m.batch {
@@ -66,11 +65,23 @@ func (b *bridge) newPost(line []byte, m *message) *post {
 			b.calls[c] = struct{}{}
 		}
 	}
-	if p.modern = b.modern && !p.init && !m.batch; p.modern && len(m.parts) == 1 && m.parts[0].hasMethod {
-		h.Set("Mcp-Method", fieldValue(m.parts[0].method))
-		if name, ok := m.parts[0].name(); ok {
+	p.modern = b.modern && !p.init && !m.batch
+	b.mu.Unlock()
+	if p.modern && len(m.parts) == 1 && m.parts[0].hasMethod {
+		part := &m.parts[0]
+		h.Set("Mcp-Method", fieldValue(part.method))
+		if name, ok := part.name(); ok {
 			h.Set("Mcp-Name", fieldValue(name))
+			if part.method == "tools/call" {
+				b.mu.Lock()
+				list := b.params[name]
+				b.mu.Unlock()
+				setParams(h, list, line)
+			}
 		}
+	}
+	if !p.init {
+		h = b.sessionHeader(h)
 	}
 	p.head = h
 	return p
@@ -101,11 +112,7 @@ func (p *post) run() {
 		p.sendOld(old)
 		return
 	}
-	h := p.head
-	if !p.init {
-		h = b.sessionHeader(h)
-	}
-	x, err := b.exchange(p.ctx, http.MethodPost, b.cfg.Upstream, h, p.line, p.wrote)
+	x, err := b.exchange(p.ctx, http.MethodPost, b.cfg.Upstream, p.head, p.line, p.wrote)
 	if err != nil {
 		p.unreachable(err)
 		return
@@ -267,6 +274,9 @@ func (b *bridge) deliver(p *post, line []byte, m *message) {
 			b.mu.Lock()
 			b.version, b.modern = part.negotiated, false
 			b.mu.Unlock()
+		}
+		if c.method == "tools/list" && p != nil && p.modern {
+			b.learn(line)
 		}
 	}
 	b.out.line(oneLine(line))

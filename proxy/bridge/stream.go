@@ -284,7 +284,7 @@ func (p *post) sendOld(old *oldStream) {
 		return
 	default:
 	}
-	x, err := p.b.exchange(p.ctx, http.MethodPost, old.endpoint, p.b.sessionHeader(p.head), p.line, p.wrote)
+	x, err := p.b.exchange(p.ctx, http.MethodPost, old.endpoint, p.head, p.line, p.wrote)
 	if err != nil {
 		p.unreachable(err)
 		return
