@@ -192,6 +192,7 @@ wait:
 		case <-broke:
 			break wait
 		case <-ctx.Done():
+			b.tap.giveUp()
 			limit /= 4
 			break wait
 		case sig, ok := <-signals:
@@ -201,6 +202,9 @@ wait:
 			} else if endsUs(s) {
 				b.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{
 					Who: record.ByClient, What: record.Signal, Signal: strings.TrimPrefix(unix.SignalName(s), "SIG")}})
+				// KILL may follow soon.
+				b.tap.flush(flushLimit)
+				b.tap.giveUp()
 				status.Signal, status.Asked = s, s
 				limit /= 4
 				break wait
@@ -212,6 +216,10 @@ wait:
 	b.leave()
 	return status
 }
+
+// flushLimit is how long a signal is held back for the recording, as the relay
+// does it.
+const flushLimit = 50 * time.Millisecond
 
 func endsUs(s syscall.Signal) bool {
 	switch s {

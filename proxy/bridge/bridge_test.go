@@ -677,6 +677,21 @@ func TestSignalEnds(t *testing.T) {
 	}
 }
 
+// A server that never takes a notification does not hold up the rest for ever.
+func TestNotificationThatIsNotTaken(t *testing.T) {
+	x := start(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("ping")) {
+			answerJSON(w, `{"id":1,"result":{}}`)
+			return
+		}
+		<-r.Context().Done()
+	}, func(c *bridge.Bridge) { c.Waits.Taken = time.Millisecond })
+	x.send(initialized, ping)
+	x.want(`{"id":1,"result":{}}`)
+	x.end()
+}
+
 // A host that reads no more ends the bridge.
 func TestHostGone(t *testing.T) {
 	x := start(t, func(w http.ResponseWriter, r *http.Request) { answerJSON(w, `{"id":1,"result":{}}`) },
@@ -704,6 +719,43 @@ func TestPanicInTheTap(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "recording stopped") {
 		t.Errorf("%q", notes)
 	}
+}
+
+// A recorder that makes traffic wait (--lossless, and a full disk) does not keep a
+// signal from ending the bridge.
+func TestSignalBesideAFullDisk(t *testing.T) {
+	tap := &full{full: make(chan struct{}), gaveUp: make(chan struct{})}
+	x := start(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Mcp-Session-Id", "s")
+		answerJSON(w, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}`)
+	}, func(c *bridge.Bridge) { c.Tap = tap })
+	x.send(initialize)
+	x.line()
+	close(tap.full)
+	x.send(ping)
+	x.signal <- syscall.SIGTERM
+	if status, _ := x.over(); status.Signal != syscall.SIGTERM {
+		t.Errorf("%+v", status)
+	}
+}
+
+// full is a tap that takes no head of HTTP any more once full is closed.
+type full struct {
+	memory
+	full, gaveUp chan struct{}
+}
+
+func (f *full) GiveUp() { close(f.gaveUp) }
+
+func (f *full) Event(r record.Record) {
+	select {
+	case <-f.full:
+		if r.Request != nil {
+			<-f.gaveUp
+		}
+	default:
+	}
+	f.memory.Event(r)
 }
 
 type panicking struct{ memory }

@@ -44,6 +44,17 @@ func (g *guard) end(from record.From)            { g.call(func(t Tap) { t.End(fr
 func (g *guard) event(r record.Record)           { g.call(func(t Tap) { t.Event(r) }) }
 func (g *guard) body(b *record.Body)             { g.call(func(t Tap) { t.Body(b) }) }
 func (g *guard) done(exchange int64)             { g.call(func(t Tap) { t.Done(exchange) }) }
+func (g *guard) flush(max time.Duration)         { g.call(func(t Tap) { t.Flush(max) }) }
+
+// giveUp tells a tap that makes traffic wait, and cannot go on itself, that we are
+// told to end (recorder.md 3.7).
+func (g *guard) giveUp() {
+	g.call(func(t Tap) {
+		if t, ok := t.(interface{ GiveUp() }); ok {
+			t.GiveUp()
+		}
+	})
+}
 
 // output is the host's stdout. One lock covers the copy and the write, so that
 // the recording has the lines in the order in which the host got them.
