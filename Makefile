@@ -54,7 +54,7 @@ fuzz:
 # test that fails is shown whole. For those that need real time, a small or a slow
 # disk, and about four minutes; -p 1, since figures of time are not to be disturbed.
 faults: build
-	@$(GO) run ./fixtures/faults $(GO) test -json -tags faults -run Fault -count 1 -p 1 -timeout 15m ./...
+	@$(GO) run ./fixtures/faults $(GO) test -json -tags faults -run '^TestFault[A-Z]' -count 1 -p 1 -timeout 15m ./...
 
 # Ten minutes of real servers under load, with bursts and restarts; ends with the accounting.
 MINUTES ?= 10

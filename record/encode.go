@@ -153,10 +153,11 @@ func embeddable(p []byte) bool {
 	return jsontext.Value(p).IsValid(embedOptions...)
 }
 
-// plain refuses a bare CR, nesting over maxDepth and numbers over maxNumber. It
-// need not be right about anything else: the JSON check follows.
+// plain refuses a bare CR, an LF (bodies of HTTP have some: it would end the
+// recording's line), nesting over maxDepth and numbers over maxNumber. It need not
+// be right about anything else: the JSON check follows.
 func plain(p []byte) bool {
-	if bytes.IndexByte(p, '\r') >= 0 {
+	if bytes.IndexByte(p, '\r') >= 0 || bytes.IndexByte(p, '\n') >= 0 {
 		return false
 	}
 	depth := 0

@@ -125,7 +125,7 @@ func Begin(cfg Config) (*Recorder, error) {
 	head := Header{
 		Format: [2]int{FormatMajor, FormatMinor}, ID: id, FirstSeq: 1, Start: Time{start.UTC().Round(0)},
 		Recorder: Software{"sixlink", cfg.Version}, Transport: cfg.Transport, Level: cfg.Level, Labels: cfg.Labels,
-		MaskKey: cfg.MaskKey, Listen: cfg.Listen, Upstream: cfg.Upstream, Bridge: cfg.Bridge,
+		MaskKey: cfg.MaskKey, Listen: cfg.Listen, Upstream: upstream(&cfg), Bridge: cfg.Bridge,
 	}
 	if cfg.Upstream != "" {
 		head.Format, head.Needs = [2]int{FormatMajor, FormatMinorHTTP}, []string{NeedHTTP}
@@ -217,6 +217,20 @@ func (r *Recorder) describe(h *Header) (more []*Record) {
 	return more
 }
 
+// upstream is the server's URL without credentials, and no longer than a header
+// has room for.
+func upstream(cfg *Config) string {
+	u := cfg.Upstream
+	if cfg.Masker != nil {
+		u, _ = cfg.Masker.Target(u)
+	}
+	if stringLen([]byte(u)) > headValue {
+		u, _, _ = strings.Cut(u, "?")
+		u = strings.ToValidUTF8(u[:min(len(u), headValue/8)], "")
+	}
+	return u
+}
+
 // split takes words from the front that have at most n bytes as JSON, and least
 // of them whatever their size. (The system's limit of a word, 128 KiB, is far
 // under that of a line.)
@@ -272,8 +286,9 @@ func (r *Recorder) Event(rec Record) {
 			l.Error, rec.Lost = m.String(l.Error), &l
 		}
 	}
-	if n := maskHead(r.cfg.Masker, &rec); n > 0 {
-		r.q.head(&rec, n)
+	if from, ok := httpFrom(&rec); ok {
+		n := maskHead(r.cfg.Masker, &rec)
+		r.q.http(&rec, from, n, r.cfg.Masker != nil)
 		return
 	}
 	r.q.event(&rec)
@@ -283,11 +298,13 @@ func (r *Recorder) Event(rec Record) {
 // Like [Recorder.Data] it does not wait, unless lossless.
 func (r *Recorder) Body(b *Body) {
 	if r != nil {
-		r.q.body(b)
+		x, size := extraOf(r.cfg.Masker, b)
+		r.q.body(b, x, size)
 	}
 }
 
-// Done tells that nothing more comes of an HTTP exchange.
+// Done tells that nothing more comes of an HTTP exchange. A body of it that had no
+// end counts as cut.
 func (r *Recorder) Done(exchange int64) {
 	if r != nil {
 		r.q.done(exchange)
@@ -468,9 +485,6 @@ func (r *Recorder) entry(e *entry) {
 	case entryBody:
 		r.body(e)
 		return
-	case entryDone:
-		r.bodies.done(e.exchange)
-		return
 	default:
 		r.whole = e.whole || e.typ == entryEnd
 		r.frames[index(e.from)].add(e, r.giveBlock)
@@ -481,23 +495,38 @@ func (r *Recorder) entry(e *entry) {
 			r.frames[index(from)].lost()
 		}
 		if g.HTTP != nil {
-			r.bodies.lost(g)
+			var gone []bodyKey
+			if e.extra != nil {
+				gone = e.extra.gone
+			}
+			r.bodies.lost(g, gone)
 		}
 		r.w.lost.Store(true)
 		r.w.note("recording lost records: " + g.Why + "; traffic goes on")
 	}
-	r.bodies.head(r.cfg.Masker, e.event)
 	m := meta{seq: e.event.Seq, at: e.event.At, gap: e.event.Gap}
-	if e.event.Request != nil || e.event.Response != nil {
-		m.from, m.http, m.ends = e.event.From, true, 1
+	if from, ok := httpFrom(e.event); ok {
+		m.from, m.http, m.ends = from, true, 1
 	}
 	line, err := appendEvent(r.line[:0], e.event)
 	if err != nil {
-		r.behind.wait() // the writer is ours again
-		r.w.miss(&m)
-		return
+		line = nil // there is no record that cannot be written
+	} else {
+		r.line = line
 	}
-	r.line = line
+	r.add(m, line)
+}
+
+// add writes a record's line. One that the format has no room for becomes a gap.
+func (r *Recorder) add(m meta, line []byte) {
+	if n := len(line); n == 0 || n > maxLine+1 {
+		var l loss
+		l.add(&m)
+		gap := l.gap(fmt.Sprintf("a record of %d bytes is over the format's limit", n))
+		m.gap = gap.Gap
+		r.w.lost.Store(true)
+		line, _ = appendEvent(nil, gap)
+	}
 	if r.pressed {
 		r.storeLine(m, line)
 		return
@@ -561,6 +590,8 @@ func (r *Recorder) answer(req flushRequest) {
 func (r *Recorder) finish(seal time.Duration) {
 	r.work(true)
 	r.behind.wait()
+	r.pressed = false // what was pressed is with the writer
+	r.leave()
 	if r.expired.Load() {
 		seal = -1 // all of it again, on a disk that was too slow for the rest of it
 	}

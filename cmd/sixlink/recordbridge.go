@@ -85,8 +85,7 @@ func runBridge(s stdio, name string, f recordFlags) int {
 		for i, h := range fields {
 			given[i] = [2]string{h.Name, h.Value}
 		}
-		cfg.Masker, cfg.Upstream = mask.FromHeaders(key, cfg.Upstream, given, cfg.Env)
-		cfg.MaskKey = key.ID()
+		cfg.Masker, cfg.MaskKey = mask.FromHeaders(key, cfg.Upstream, given, cfg.Env), key.ID()
 	}
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2) // as for the relay
 	say := newSayer(s.err, f.quiet)

@@ -9,11 +9,8 @@ import (
 // it is, elsewhere if it is special enough to be looked for.
 func TestFromHeaders(t *testing.T) {
 	key := RandomKey()
-	m, clean := FromHeaders(key, "https://me:pa55-w0rd-x@h/mcp?api_key=0123abcd4567efgh&q=1",
+	m := FromHeaders(key, "https://me:pa55-w0rd-x@h/mcp?api_key=0123abcd4567efgh&q=1",
 		[][2]string{{"Authorization", "Bearer s3cr3t-t0ken-1"}, {"x-team", "red"}, {"X-Plain", "changeme"}}, []string{"ACME_TOKEN=env-t0ken-value-9", "HOME=/home/me"})
-	if strings.Contains(clean, "pa55") || strings.Contains(clean, "0123abcd") || !strings.HasPrefix(clean, "https://me:[masked 11 ") || !strings.HasSuffix(clean, "&q=1") {
-		t.Errorf("URL: %s", clean)
-	}
 	for _, c := range []struct{ name, value, want string }{
 		{"Authorization", "Bearer s3cr3t-t0ken-1", "Bearer **************"},
 		{"X-Team", "red", "***"},
