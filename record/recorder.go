@@ -182,7 +182,9 @@ func LabelsFit(labels map[string]string) bool {
 func (r *Recorder) describe(h *Header) (more []*Record) {
 	argv, clear := r.cfg.Command, func(s string) string { return s }
 	if m := r.cfg.Masker; m != nil {
-		argv, clear = m.Argv(), m.String
+		if clear = m.String; argv != nil {
+			argv = m.Argv() // an HTTP recording has no command; its masker may be made of sixlink's own
+		}
 	}
 	fit := func(s string, n int) bool { return stringLen([]byte(s)) <= n }
 	if cwd := clear(r.cfg.Cwd); fit(cwd, headCwd) {

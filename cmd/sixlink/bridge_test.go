@@ -21,6 +21,7 @@ import (
 //	session  a session with a GET stream; wants the Authorization "Bearer s3cr3t-t0ken-1"
 //	sse      the HTTP+SSE transport of 2024-11-05
 //	modern   2026-07-28: no session, fields that repeat the message
+//	oauth    401s that name a resource document, at /prm, and an event stream at /sse
 //	nothing  nobody listens there
 func at() {
 	var mu sync.Mutex
@@ -63,6 +64,7 @@ func at() {
 
 var (
 	oldEvents = make(chan string, 16)
+	streaming = make(chan struct{}) // closed: the session's stream was asked for
 	tools     = `"tools":[{"name":"echo","inputSchema":{"type":"object"}}]`
 )
 
@@ -91,12 +93,14 @@ func serve(kind string, w http.ResponseWriter, r *http.Request, id, method, tool
 			w.Header().Set("Www-Authenticate", `Bearer realm="remote"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		case r.Method == "GET":
+			close(streaming)
 			events(": nothing to say\n\n")
 			<-r.Context().Done()
 		case r.Method == "DELETE":
 		case id == "":
 			w.WriteHeader(202)
 		case method == "tools/call":
+			<-streaming // or the session might be over before
 			events("id: 1\ndata:\n\nevent: message\ndata: " + answer + "\n\n")
 		default:
 			w.Header().Set("Mcp-Session-Id", "session-77")
@@ -122,6 +126,18 @@ func serve(kind string, w http.ResponseWriter, r *http.Request, id, method, tool
 				oldEvents <- answer
 			}
 			w.WriteHeader(202)
+		}
+	case "oauth":
+		self := "http://" + r.Host
+		switch r.URL.Path {
+		case "/prm":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{ "resource" : "%s/mcp", "authorization_servers":["%[1]s"]}`, self)
+		case "/sse":
+			events("event: endpoint\ndata: " + self + "/message?session=5\n\n")
+		default:
+			w.Header().Set("Www-Authenticate", `Bearer resource_metadata="`+self+`/prm", scope="a"`)
+			http.Error(w, self, http.StatusUnauthorized)
 		}
 	case "modern":
 		w.Header().Set("Content-Type", "application/json")

@@ -17,13 +17,16 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"sixlink": func() { os.Exit(Main()) },
-		"server":  server,
-		"args":    args,
-		"status":  status,
-		"at":      at,
-		"term":    term,
-		"watch":   watch,
+		"sixlink":  func() { os.Exit(Main()) },
+		"server":   server,
+		"args":     args,
+		"status":   status,
+		"upstream": upstream,
+		"ask":      ask,
+		"await":    await,
+		"at":       at,
+		"term":     term,
+		"watch":    watch,
 	})
 }
 

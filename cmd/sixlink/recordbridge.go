@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,45 +18,44 @@ import (
 	"github.com/sixlink/sixlink/record/mask"
 )
 
-// bridgeFlags are those of record --stdio --upstream.
+// bridgeFlags are those of record --stdio --upstream; --upstream itself and --ca are
+// among the flags of HTTP.
 type bridgeFlags struct {
-	stdio    bool
-	upstream string
-	headers  []string
+	stdio   bool
+	headers []string
 }
 
 func (f *bridgeFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.stdio, "stdio", false, "serve a host that speaks stdio from a server that speaks HTTP (--upstream)")
-	fs.StringVar(&f.upstream, "upstream", "", "the server's `URL`")
+	fs.BoolVar(&f.stdio, "stdio", false, "serve a host that speaks stdio from the server at --upstream, which speaks HTTP")
 	fs.StringArrayVar(&f.headers, "header", nil, "send the header field `'K: V'` with every request; V may be env:NAME or @FILE, also behind a scheme such as Bearer (may be repeated; with --stdio only)")
 }
 
-// check refuses what makes no sense together. listen says that --listen was given.
-func (f *bridgeFlags) check(listen bool, command []string) error {
+// check refuses what makes no sense together.
+func (f *bridgeFlags) check(h *httpFlags, command []string) error {
 	switch {
-	case listen && len(f.headers) > 0:
+	case h.listen != "" && len(f.headers) > 0:
 		// Any page that this machine's browser shows could use the credential
 		// (recorder.md 4.2).
 		return errors.New("--header cannot be used with --listen: everybody who reaches the listener would use it")
-	case listen && f.stdio:
+	case h.listen != "" && f.stdio:
 		return errors.New("--stdio and --listen exclude each other")
-	case listen:
-		return nil
-	case f.stdio && f.upstream == "":
-		return errors.New("--stdio needs --upstream URL")
-	case f.stdio && len(command) > 0:
-		return errors.New("--stdio takes no COMMAND: the server is at --upstream")
-	case !f.stdio && f.upstream != "":
-		return errors.New("--upstream needs --stdio")
 	case !f.stdio && len(f.headers) > 0:
 		return errors.New("--header needs --stdio --upstream URL")
+	case !f.stdio:
+		return nil
+	case h.upstream == "":
+		return errors.New("--stdio needs --upstream URL")
+	case len(command) > 0:
+		return errors.New("--stdio takes no COMMAND: the server is at --upstream")
+	case h.cert != "" || h.key != "" || h.ready != "" || h.public != "" || len(h.allow) > 0:
+		return errors.New("--cert, --key, --ready-file, --public-url and --allow-host need --listen")
 	}
 	return nil
 }
 
 // runBridge is record --stdio --upstream.
 func runBridge(s stdio, name string, f recordFlags) int {
-	upstream, err := url.Parse(f.bridge.upstream)
+	upstream, err := url.Parse(f.http.upstream)
 	if err == nil {
 		err = bridge.Check(upstream)
 	}
@@ -65,6 +65,10 @@ func runBridge(s stdio, name string, f recordFlags) int {
 			err = e.Err // the URL may hold a password
 		}
 		return usageError(s, name, fmt.Errorf("--upstream: %w", err))
+	}
+	roots, err := f.http.roots()
+	if err != nil {
+		return usageError(s, name, err)
 	}
 	var fields []bridge.Field
 	for _, h := range f.bridge.headers {
@@ -102,12 +106,17 @@ func runBridge(s stdio, name string, f recordFlags) int {
 			return exitUnknown
 		}
 		say.line(fmt.Sprintf("recording could not start: %v; the server is used without", err))
-	} else if cfg.Level == record.LevelRaw {
-		say.line("level raw: " + rec.Path() + " keeps credentials in clear")
+	} else {
+		f.tell(say, cfg, rec)
 	}
 	b := &bridge.Bridge{Upstream: upstream, Header: fields, Agent: "sixlink/" + versionString(), Stdin: s.in, Stdout: s.out, Note: say.line}
 	if rec != nil {
 		b.Tap = rec
+	}
+	if roots != nil {
+		t := bridge.Transport()
+		t.TLSClientConfig = &tls.Config{RootCAs: roots}
+		b.Transport = t
 	}
 	beside := f.admin.start(rec, say)
 	if beside.tap != nil {
