@@ -63,6 +63,7 @@ func at() {
 
 var (
 	oldEvents = make(chan string, 16)
+	streaming = make(chan struct{}) // closed: the session's stream was asked for
 	tools     = `"tools":[{"name":"echo","inputSchema":{"type":"object"}}]`
 )
 
@@ -91,12 +92,14 @@ func serve(kind string, w http.ResponseWriter, r *http.Request, id, method, tool
 			w.Header().Set("Www-Authenticate", `Bearer realm="remote"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		case r.Method == "GET":
+			close(streaming)
 			events(": nothing to say\n\n")
 			<-r.Context().Done()
 		case r.Method == "DELETE":
 		case id == "":
 			w.WriteHeader(202)
 		case method == "tools/call":
+			<-streaming // or the session might be over before
 			events("id: 1\ndata:\n\nevent: message\ndata: " + answer + "\n\n")
 		default:
 			w.Header().Set("Mcp-Session-Id", "session-77")
