@@ -38,6 +38,7 @@ type queue struct {
 	seq     int64
 	streams [3]stream
 	gap     *Gap // what has been lost and is not queued yet
+	gaps    int64
 	lossy   bool
 	asleep  bool // the recorder waits for wake: the next entry signals
 	alarmed bool // it was told that there is much
@@ -429,6 +430,7 @@ func (q *queue) openGap(at int64) {
 			q.cut(i, at, true)
 		}
 	}
+	q.gaps++
 	q.gap = &Gap{FirstSeq: q.seq + 1, Streams: map[From]GapStream{}, Why: "queue full: the recorder could not keep up"}
 }
 

@@ -67,8 +67,10 @@ type writer struct {
 	missed loss      // lost, and not in a gap record yet
 	noted  atomic.Bool
 	lost   atomic.Bool // anything was lost at all
-	runs   int         // bytes of runs since the last check
-	step   int         // packed bytes are written at the latest then (see put)
+	down   atomic.Bool // nothing is written at the moment
+	gaps   atomic.Int64
+	runs   int // bytes of runs since the last check
+	step   int // packed bytes are written at the latest then (see put)
 }
 
 type writerState uint8
@@ -464,6 +466,8 @@ func (w *writer) stop(why string, again bool) {
 		return // a file that was given up stays so: its encoder has bytes that are nowhere
 	}
 	w.state, w.why = stopped, why
+	w.down.Store(true)
+	w.gaps.Add(1)
 	w.retry = time.Time{}
 	if again {
 		w.retry = time.Now().Add(retryPeriod)
@@ -478,6 +482,9 @@ func (w *writer) fail(err error) {
 		return
 	}
 	w.state, w.why = failed, err.Error()
+	if !w.down.Swap(true) {
+		w.gaps.Add(1)
+	}
 	w.fresh.join(w.missed) // what is missed already came after it
 	w.missed = w.fresh
 	w.lost.Store(true)
@@ -523,7 +530,11 @@ func (w *writer) again() bool {
 			return false
 		}
 	}
-	return w.writeGap(why) && w.flush() == nil && w.state == writing
+	if !w.writeGap(why) || w.flush() != nil || w.state != writing {
+		return false
+	}
+	w.down.Store(false)
+	return true
 }
 
 // writeGap writes what is missing, if anything is.

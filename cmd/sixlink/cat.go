@@ -68,7 +68,7 @@ func catVerb() *verb {
 		if exchange > 0 && !p.seen {
 			return fail(s, v.name, fmt.Errorf("%s: there is no exchange %d", args[0], exchange), exitUnknown)
 		}
-		if p.http && raw && exchange == 0 {
+		if p.http && !p.stdio && raw && exchange == 0 {
 			return fail(s, v.name, fmt.Errorf("%s is of HTTP: --raw needs --exchange N", args[0]), exitUnknown)
 		}
 		if p.holes > 0 {
@@ -86,7 +86,8 @@ type picker struct {
 	raw      bool
 
 	seen  bool  // something of the exchange
-	http  bool  // bodies
+	http  bool  // bodies …
+	stdio bool  // … and frames: a bridge's
 	next  int64 // the offset at which the body goes on
 	holes int64 // bytes of it that are not there
 }
@@ -101,6 +102,7 @@ func (p *picker) takes(rec *record.Record) bool {
 	}
 	switch rec.Kind {
 	case record.KindFrame:
+		p.stdio = true
 		return p.from == "" || rec.From == p.from
 	case record.KindBody:
 		p.http = true

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 		"upstream": upstream,
 		"ask":      ask,
 		"await":    await,
+		"at":       at,
+		"term":     term,
+		"watch":    watch,
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/proxy"
+	"github.com/sixlink/sixlink/proxy/rewrite"
 	"github.com/sixlink/sixlink/record"
 )
 
@@ -34,7 +35,7 @@ type httpFlags struct {
 
 func (h *httpFlags) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&h.listen, "listen", "", "serve HTTP at `ADDR` (host:port; port 0: any that is free; without a host: loopback); needs --upstream")
-	fs.StringVar(&h.upstream, "upstream", "", "the `URL` of the server that --listen stands before")
+	fs.StringVar(&h.upstream, "upstream", "", "the `URL` of the server that --listen stands before, or that --stdio brings to the host")
 	fs.StringVar(&h.ca, "ca", "", "trust the certificates in this PEM `FILE`, too, when connecting to --upstream")
 	fs.StringVar(&h.cert, "cert", "", "serve TLS with the certificate chain in this PEM `FILE`; needs --key")
 	fs.StringVar(&h.key, "key", "", "the PEM `FILE` with the key of --cert")
@@ -42,13 +43,10 @@ func (h *httpFlags) flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&h.drain, "drain", 5*time.Second, "how long open exchanges may go on after TERM; a second signal cuts them off")
 	fs.StringVar(&h.public, "public-url", "", "the `URL` under which clients know --listen, where it has another name outside")
 	fs.StringArrayVar(&h.allow, "allow-host", nil, "let this `HOST` (or host:port) pass in Host and Origin though it is not ours (may be repeated)")
-	fs.StringVar(&h.oauth, "oauth", "rewrite", "rewrite: what names the upstream as the protected resource names us to clients; pass: nothing is changed")
+	fs.StringVar(&h.oauth, "oauth", "rewrite", "rewrite: what names the upstream as the protected resource names us to clients; pass: nothing of OAuth is changed")
 }
 
 func (h *httpFlags) asked() bool { return h.listen != "" || h.upstream != "" }
-
-// newRewriter gives the rewriter of responses for --oauth=rewrite.
-var newRewriter func() proxy.Rewriter
 
 // proxy makes the proxy of the flags, but for its listener, tap and notes.
 func (h *httpFlags) proxy() (*proxy.HTTP, error) {
@@ -72,26 +70,11 @@ func (h *httpFlags) proxy() (*proxy.HTTP, error) {
 			return nil, err
 		}
 	}
-	switch h.oauth {
-	case "pass":
-	case "rewrite":
-		if newRewriter != nil {
-			p.Rewriter = newRewriter()
-		}
-	default:
+	if h.oauth != "pass" && h.oauth != "rewrite" {
 		return nil, fmt.Errorf("--oauth %q is none of rewrite, pass", h.oauth)
 	}
-	if h.ca != "" {
-		pem, err := os.ReadFile(h.ca)
-		if err != nil {
-			return nil, fmt.Errorf("--ca: %w", err)
-		}
-		if p.Roots, err = x509.SystemCertPool(); err != nil {
-			p.Roots = x509.NewCertPool()
-		}
-		if !p.Roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca %s has no certificate in PEM form", h.ca)
-		}
+	if p.Roots, err = h.roots(); err != nil {
+		return nil, err
 	}
 	if h.cert != "" {
 		c, err := tls.LoadX509KeyPair(h.cert, h.key)
@@ -101,6 +84,25 @@ func (h *httpFlags) proxy() (*proxy.HTTP, error) {
 		p.Certificate = &c
 	}
 	return p, nil
+}
+
+// roots are whom the upstream's certificate must be from; nil: the system's.
+func (h *httpFlags) roots() (*x509.CertPool, error) {
+	if h.ca == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(h.ca)
+	if err != nil {
+		return nil, fmt.Errorf("--ca: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca %s has no certificate in PEM form", h.ca)
+	}
+	return roots, nil
 }
 
 // origin reads a URL of a server.
@@ -177,8 +179,14 @@ func runRecordHTTP(s stdio, name string, f recordFlags, command []string) int {
 		f.tell(say, cfg, rec)
 	}
 	p.Listener, p.Note = ln, say.line
+	// The endpoint event of the legacy transport is rewritten whatever --oauth says.
+	p.Rewriter = rewrite.New(rewrite.Config{PassOAuth: h.oauth == "pass", Note: say.line})
 	if rec != nil {
 		p.Tap = rec
+	}
+	beside := f.admin.start(rec, say)
+	if beside.tap != nil {
+		p.Tap = beside.tap
 	}
 	if f.verbose {
 		say.line("serving " + at + " for " + cfg.Upstream)
@@ -193,7 +201,9 @@ func runRecordHTTP(s stdio, name string, f recordFlags, command []string) int {
 		}
 	}
 	if code == exitGood {
-		if err := p.Run(context.Background(), signals); err != nil {
+		var err error
+		beside.run(func(ctx context.Context) { err = p.Run(ctx, signals) })
+		if err != nil {
 			say.line(err.Error())
 			code = exitUnknown
 		}

@@ -15,7 +15,13 @@ import (
 // elsewhere, and what this masker looks for anyway.
 func (m *Masker) Header(name, value string) (string, []Span) {
 	e := edit{m: m, s: value}
-	switch rule := ruleOf(name); rule {
+	rule := ruleOf(name)
+	if m.fields != nil && rule != ruleAuth && m.fields[strings.ToLower(name)] {
+		at := schemeLen(value)
+		e.mask(at, len(value), value[at:])
+		return e.done()
+	}
+	switch rule {
 	case ruleAll:
 		e.mask(0, len(value), value)
 	case ruleAuth:

@@ -39,6 +39,7 @@ type Masker struct {
 	max     int
 	values  int
 	dropped int
+	fields  map[string]bool // header fields, in lower case, whose values are credentials
 	hashes  hashes
 }
 
