@@ -428,7 +428,6 @@ var timeoutWords = regexp.MustCompile(`(?i)tim(?:ed?|ing)[ _-]?out|deadline[ _-]
 // (wire.md 3.3).
 func (p *process) unanswered(c *call) CallState {
 	last := c.Attempts[len(c.Attempts)-1]
-	p.evidence(c, last)
 	s := c.s
 	first := p.first
 	if s.superseded {
@@ -456,7 +455,7 @@ func (p *process) unanswered(c *call) CallState {
 }
 
 // evidence collects what speaks for a server that did its work and did not answer this.
-func (p *process) evidence(c *call, last *Exchange) {
+func (p *channel) evidence(c *call, last *Exchange) {
 	c.AnsweredLater = p.answered > last.Seq
 	after, _ := slices.BinarySearch(c.s.orphans, last.Seq+1)
 	few := c.s.orphans[after:]

@@ -151,7 +151,7 @@ const (
 )
 
 // message reads one message and returns its session.
-func (p *process) message(m *message, w where) *sess {
+func (p *channel) message(m *message, w where) *sess {
 	switch m.kind {
 	case kRequest:
 		return p.request(m, w)
@@ -179,10 +179,10 @@ func (s *sess) count(m *message, w where) {
 	}
 }
 
-func (p *process) request(m *message, w where) *sess {
+func (p *channel) request(m *message, w where) *sess {
 	p.begins(m, w)
 	if m.method == methodInitialize && w.from == record.Client {
-		p.handshake(w)
+		p.over.handshake(w)
 	}
 	s := p.cur
 	s.count(m, w)
@@ -226,7 +226,7 @@ func (p *process) request(m *message, w where) *sess {
 }
 
 // answeredEarly pairs a request with a reply that came between its first and its last byte.
-func (p *process) answeredEarly(o *open, w where) {
+func (p *channel) answeredEarly(o *open, w where) {
 	for i, e := range p.early {
 		if e.from == w.from || e.id != o.ex.ID.key() || e.line.seq < w.since {
 			continue
@@ -255,7 +255,7 @@ func (p *process) answeredEarly(o *open, w where) {
 	}
 }
 
-func (p *process) reply(m *message, w where) *sess {
+func (p *channel) reply(m *message, w where) *sess {
 	r := p.asked[other(w.from)]
 	if m.id.Pairs() {
 		if o := r.find(m.id.key(), p.cur); o != nil {
@@ -297,7 +297,7 @@ func (p *process) reply(m *message, w where) *sess {
 	return s
 }
 
-func (p *process) keepEarly(m *message, w where, s *sess, orphan *Orphan) {
+func (p *channel) keepEarly(m *message, w where, s *sess, orphan *Orphan) {
 	if len(w.data) > maxEarlySize {
 		return
 	}
@@ -343,7 +343,7 @@ func oneInFlight(r *requests) string {
 }
 
 // answer gives the open request its answer: the first one counts.
-func (p *process) answer(o *open, m *message, w where) {
+func (p *channel) answer(o *open, m *message, w where) {
 	r := p.asked[o.ex.From]
 	r.answered(o)
 	ex, s := o.ex, o.s
@@ -374,7 +374,7 @@ func (p *process) answer(o *open, m *message, w where) {
 }
 
 // outcome reads result or error.
-func (p *process) outcome(o *open, m *message, w where) ExchangeState {
+func (p *channel) outcome(o *open, m *message, w where) ExchangeState {
 	ex := o.ex
 	result, failed := m.outcome(fResult), m.outcome(fError)
 	if result {

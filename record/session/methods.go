@@ -36,7 +36,7 @@ func waitsForClient(method string) bool {
 	return false
 }
 
-func (p *process) clientRequest(o *open, m *message, meta *object, w where) {
+func (p *channel) clientRequest(o *open, m *message, meta *object, w where) {
 	s := o.s
 	s.clientMeta(o, meta)
 	switch o.ex.Method {
@@ -62,7 +62,7 @@ func (p *process) clientRequest(o *open, m *message, meta *object, w where) {
 }
 
 // clientAnswered reads what the answer to a request of the client's says.
-func (p *process) clientAnswered(o *open, m *message, w where, state ExchangeState) {
+func (p *channel) clientAnswered(o *open, m *message, w where, state ExchangeState) {
 	s, ex := o.s, o.ex
 	ok := state == ExchangeResult
 	if ok {
@@ -172,7 +172,7 @@ func (s *sess) serverAnswered(o *open, at int64) {
 	o.waits = nil
 }
 
-func (p *process) notification(m *message, w where) *sess {
+func (p *channel) notification(m *message, w where) *sess {
 	p.begins(m, w)
 	s := p.cur
 	if w.from == record.Client && m.method == methodCall {
@@ -213,7 +213,7 @@ func (p *process) notification(m *message, w where) *sess {
 }
 
 // cancelled takes notifications/cancelled of either side for a request of its own.
-func (p *process) cancelled(m *message, w where) {
+func (p *channel) cancelled(m *message, w where) {
 	t := m.params.token(fRequestID)
 	if t == nil {
 		p.cur.remark(FlagBadParams, w.seq, w.from, noteCancelled+" without requestId")
