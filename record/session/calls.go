@@ -79,6 +79,9 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 		c.lastAnswer = 0
 	}
 	c.Attempts = append(c.Attempts, ex)
+	if h, ok := s.p.over.(*httpSession); ok {
+		h.calls = true
+	}
 	c.args, c.macs = nil, ""
 	if a := m.params.token(fArguments); len(a) <= maxArgs {
 		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at[fArguments])
@@ -280,7 +283,7 @@ func (s *sess) called(o *open, m *message, w where, state ExchangeState) {
 	case c.State == CallInputRequired:
 		c.await(m, w)
 	case c.State == CallTaskHandle: // the call goes on
-	case c.State == CallProtocolError && c.Error.Code == errURLElicitation && n == len(c.Attempts)-1:
+	case c.State == CallProtocolError && (c.Error.Code == errURLElicitation || w.challenged()) && n == len(c.Attempts)-1:
 		args := c.args
 		s.settled(c, w.at)
 		c.args = args

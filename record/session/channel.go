@@ -88,11 +88,12 @@ type sess struct {
 	modernOK   bool // and one other than a probe succeeded
 	legacyOK   bool // initialize succeeded
 	wireGaps   []record.Gap
-	superseded bool // another initialize came in the same process
-	capsKnown  bool // the server's capabilities are on record
-	extensions bool // and name extensions of the protocol
-	clientExt  bool // a request of the client's names extensions
-	unread     bool // a line was too long to be read
+	superseded bool     // another initialize came in the same process
+	capsKnown  bool     // the server's capabilities are on record
+	extensions bool     // and name extensions of the protocol
+	clientExt  bool     // a request of the client's names extensions
+	unread     bool     // a line was too long to be read
+	lossy      []string // what else of the client may be missing
 }
 
 // touch widens the session to a record.

@@ -151,6 +151,13 @@ func (s *sess) capture(pending int) {
 	if s.unread {
 		partly("a line was too long to be read")
 	}
+	for i, why := range s.lossy {
+		if i == 8 {
+			partly("and %d more requests that could not be read", len(s.lossy)-i)
+			break
+		}
+		partly("%s", why)
+	}
 	c.ToolCalls, c.ToolErrors, c.ToolResults, c.ToolCallTimings = base, base, base, base
 	if pending > 0 {
 		c.Why = append(c.Why, fmt.Sprintf("calls that were pending at the session's last record: %d", pending))

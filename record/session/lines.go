@@ -30,6 +30,13 @@ type line struct {
 	size             int64
 
 	frame *frameData // shared by its values; made when the first is wanted
+
+	// Over HTTP: the exchange that it came in; the index of the event whose data it
+	// is (-1: it was a body), and the stream's last event id there.
+	x       *httpExchange
+	event   int
+	eventID string
+	fix     *derived // how it comes out of its records; nil: they are it
 }
 
 // partial is a line whose parts are being put together.
@@ -314,7 +321,7 @@ func (p *channel) value(l *line, span jsonscan.Span) Value {
 		return Value{frame: &frameData{held: held}, n: int64(n), depth: int32(span.Depth)}
 	}
 	if l.frame == nil {
-		l.frame = &frameData{src: p.d.src, refs: l.refs}
+		l.frame = &frameData{src: p.d.src, refs: l.refs, fix: l.fix}
 	}
 	return Value{frame: l.frame, off: int64(span.Start), n: int64(n), depth: int32(span.Depth)}
 }

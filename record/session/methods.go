@@ -119,11 +119,13 @@ func (s *sess) listed(o *open, m *message, w where, state ExchangeState) {
 	if page == nil || o.ex.Late {
 		return
 	}
-	switch state {
-	case ExchangeResult:
+	switch {
+	case w.challenged():
+		s.lists.Unanswered(page, false, "the server asked for credentials")
+	case state == ExchangeResult:
 		next, has := m.result.text(fNextCursor)
 		s.lists.Answer(page, w.seq, m.result.token(fTools), next, has)
-	case ExchangeError:
+	case state == ExchangeError:
 		s.lists.Fail(page, w.seq, o.ex.Error.Code, o.ex.Error.Message)
 	default:
 		s.lists.Fail(page, w.seq, 0, "the answer is malformed")
@@ -175,6 +177,9 @@ func (s *sess) serverAnswered(o *open, at int64) {
 func (p *channel) notification(m *message, w where) *sess {
 	p.begins(m, w)
 	s := p.cur
+	if w.x != nil && w.from == record.Client {
+		w.x.noted++
+	}
 	if w.from == record.Client && m.method == methodCall {
 		// A call all the same: it was sent, and servers carry it out.
 		ex := &Exchange{From: w.from, Seq: w.seq, Index: w.index, At: w.at, Method: m.method, State: ExchangeUnanswered}
