@@ -250,8 +250,7 @@ func (x *httpExchange) posted() {
 	}
 	x.h = x.w.ofMessage(x, &m)
 	x.h.join(x)
-	x.h.read(l, true)
-	x.h.cur.touch(l.seq, l.at)
+	x.h.hear(l, true)
 	if x.h.cur.FirstSeq > x.seq {
 		x.h.cur.FirstSeq, x.h.cur.FirstAt = x.seq, x.at
 	}
@@ -303,8 +302,7 @@ func (x *httpExchange) read(l *line) {
 	if l.eventID != "" {
 		h.cameTo(l.eventID, x)
 	}
-	h.read(l, false)
-	h.cur.touch(l.last, l.at)
+	h.hear(l, false)
 }
 
 // endpoint takes the first event of legacy HTTP+SSE (wire.md 1.5).
@@ -480,13 +478,13 @@ func (x *httpExchange) refused() {
 		return
 	}
 	asked := x.unanswered()
-	if asked > 0 {
-		x.remark(FlagHTTPError, x.headSeq, record.Server, fmt.Sprintf("HTTP %d to the request", x.status))
-	}
 	data := b.data
 	if b.kind == bodyJSON && b.broken == nil && !b.torn && !b.hidden && !b.long && looksRPC(data) && asked > 0 {
 		x.read(b.line(record.Server, x))
 		// Whatever id the error had, it is the status that all of the exchange got.
+	}
+	if x.unanswered() > 0 || asked > 0 && x.status >= 500 {
+		x.remark(FlagHTTPError, x.headSeq, record.Server, fmt.Sprintf("HTTP %d to the request", x.status))
 	}
 	switch x.status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -98,6 +98,17 @@ func (h *httpSession) join(x *httpExchange) {
 	h.w.stray = nil
 }
 
+// hear reads the messages of a body or an event.
+func (h *httpSession) hear(l *line, first bool) {
+	s := h.cur
+	n := len(s.Remarks)
+	h.channel.read(l, first)
+	s.touch(l.last, l.at)
+	for i := n; i < len(s.Remarks); i++ {
+		s.Remarks[i].Exchange = l.x.n
+	}
+}
+
 // reached notes that the server answered: an answer by something in between proves nothing.
 func (h *httpSession) reached(x *httpExchange) {
 	switch x.status {
@@ -264,8 +275,9 @@ func (w *web) ofMessage(x *httpExchange, m *message) *httpSession {
 	if h := w.match(x, e); h != nil {
 		return h
 	}
+	idle := w.before(x, e)
 	h := w.newSession(x, "http")
-	h.idle = w.before(x, e)
+	h.idle = idle
 	return h
 }
 
@@ -373,10 +385,14 @@ func (ex *Exchange) open() bool {
 
 // ofStream finds the session of an exchange whose response turned out to be of MCP.
 func (w *web) ofStream(x *httpExchange) *httpSession {
-	if h := w.knownStream(x); h != nil {
+	h := w.knownStream(x)
+	if h == nil && x.sessionID == "" {
+		h = w.match(x, anyEra)
+	}
+	if h != nil {
 		return h
 	}
-	h := w.newSession(x, "http")
+	h = w.newSession(x, "http")
 	if x.sessionID != "" {
 		h.id = x.sessionID
 		w.byID[x.sessionID] = h

@@ -28,7 +28,7 @@ func (h *httpSession) finishSession(s *sess) {
 			ex.State, ex.CancelledSeq, ex.CancelledAt = ExchangeCancelled, x.bySeq, x.byAt
 		}
 		if x := ex.over(); x != nil && ex.Method == methodInitialize && !h.openEnd {
-			_, c.Ended, c.EndedSeq = h.how(ex)
+			c.EndedBy, c.Ended, c.EndedSeq = h.how(ex)
 		}
 	}
 }
@@ -123,6 +123,9 @@ func (h *httpSession) unanswered(c *call) CallState {
 		return CallCancelled
 	case c.unread:
 		state, why = CallPending, "its answer is too long to be read"
+	case state == CallClientGone && h.stream != nil && c.AnsweredLater && h.gapSeq <= last.Seq:
+		// One stream has all answers: the host heard those to later work on it.
+		state, why = CallNeverAnswered, "the server answered later work on the same stream"
 	}
 	c.Ended, c.EndedSeq = why, seq
 	if state != CallNeverAnswered {

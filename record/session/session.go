@@ -124,6 +124,8 @@ type Connection struct {
 	// not answered; EndedSeq is the record that shows it.
 	Ended    string
 	EndedSeq int64
+	// EndedBy is the state that a call would have which ended so.
+	EndedBy CallState
 	// BeganMidway says that the recording begins inside the session.
 	BeganMidway bool
 	// StderrTail is the end of what the server wrote to stderr, at most 2 KiB.
