@@ -121,7 +121,7 @@ func (d *Decoder) Add(rec *record.Record) {
 			d.brief.add(rec)
 		default:
 			if d.web == nil {
-				d.web = newWeb(d)
+				d.web = newWeb(d, rec)
 				for _, g := range d.gaps {
 					d.web.lastGap = &g
 				}

@@ -21,6 +21,7 @@ type web struct {
 	bySite  map[string][]*httpSession // by path and user agent, in the order in which they began
 	streams []*httpSession            // of legacy HTTP+SSE
 	paths   map[string]string         // where a path was redirected to
+	midway  bool                      // the recording begins inside what was going on
 	lastGap *record.Gap               // the latest loss
 	stray   []Remark                  // on exchanges that are in no session yet
 }
@@ -33,8 +34,9 @@ const (
 	maxStray = 64   // remarks that wait for a session
 )
 
-func newWeb(d *Decoder) *web {
-	return &web{d: d, open: map[int64]*httpExchange{}, byID: map[string]*httpSession{}, byKey: map[string]*httpSession{},
+func newWeb(d *Decoder, rec *record.Record) *web {
+	midway := d.first && rec.Seq > 1 || d.hdr.FirstSeq > 1 || d.hdr.Segment > 0
+	return &web{d: d, midway: midway, open: map[int64]*httpExchange{}, byID: map[string]*httpSession{}, byKey: map[string]*httpSession{},
 		bySite: map[string][]*httpSession{}, paths: map[string]string{}}
 }
 

@@ -31,7 +31,8 @@ type httpSession struct {
 	challenged bool                     // the latest answer asked for credentials
 	succeeded  bool                     // an exchange was not refused
 	idle       bool                     // split from an earlier one by silence
-	overAt     int64                    // record at which it ended: DELETE, or 404 to its id
+	goneAt     int64                    // a 404 to its id; a client may still come with it
+	overAt     int64                    // record at which the client ended it, by DELETE
 	gapBefore  *record.Gap              // the latest loss before it began
 	exchanges  int64                    // how many it has
 	calls      bool                     // it has had a call
@@ -61,9 +62,7 @@ func (w *web) newSession(x *httpExchange, transport string) *httpSession {
 	}
 	w.bySite[site] = list
 	h.gapBefore = w.lastGap
-	if d := w.d; d.hdr.FirstSeq > 1 || d.hdr.Segment > 0 {
-		h.midway = true
-	}
+	h.midway = w.midway
 	return h
 }
 
@@ -145,9 +144,7 @@ func (h *httpSession) ends(by string, seq int64) {
 // gone takes a 404 to the session's id: the server does not know it any more.
 func (h *httpSession) gone(x *httpExchange) {
 	h.cur.remark(FlagSessionGone, x.headSeq, record.Server, fmt.Sprintf("HTTP 404 to the session's id in exchange %d: clients begin again", x.n))
-	if h.overAt == 0 {
-		h.overAt = x.headSeq
-	}
+	h.goneAt = x.headSeq
 }
 
 // cameTo notes on which stream an event id was seen.
@@ -236,7 +233,10 @@ func (w *web) ofMessage(x *httpExchange, m *message) *httpSession {
 		if h := w.byID[x.sessionID]; h != nil {
 			return h
 		}
-		h := w.newSession(x, "http")
+		h := w.match(x, anyEra)
+		if h == nil || h.id != "" || h.gapSeq == 0 {
+			h = w.newSession(x, "http")
+		} // else its id was given in a gap
 		h.id = x.sessionID
 		w.byID[x.sessionID] = h
 		if !initialize {
@@ -337,7 +337,7 @@ func (w *web) before(x *httpExchange, e era) bool {
 func (h *httpSession) fits(x *httpExchange, e era) bool {
 	s := h.cur
 	switch {
-	case h.overAt != 0, h.stream != nil, h.keyName != "" && h.w.d.opts.SessionKey != "":
+	case h.overAt != 0, h.goneAt != 0, h.stream != nil, h.keyName != "" && h.w.d.opts.SessionKey != "":
 		return false
 	case x.client.Name != "" && s.Client.Name != "" && (x.client.Name != s.Client.Name || x.client.Version != s.Client.Version):
 		return false

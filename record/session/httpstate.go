@@ -163,7 +163,7 @@ func (h *httpSession) basis(s *sess) string {
 	case h.id != "" && h.idSeq != 0:
 		add("Mcp-Session-Id given at %d", h.idSeq)
 	case h.id != "":
-		add("Mcp-Session-Id that was given before the recording")
+		add("Mcp-Session-Id that the recording did not see given")
 	default:
 		add("no session id: glued by path %s", orElse(clip(h.path, 200), "/"))
 	}
