@@ -283,7 +283,7 @@ func (d *derived) of(b []byte) ([]byte, error) {
 		if dec != nil {
 			defer dec.Close()
 			var out []byte
-			// The last piece of an event is not the body's end: what is missing behind it is no error.
+			// What is missing behind an event is no error.
 			err := dec.Feed(b, d.event < 0, func(p []byte) { out = append(out, p...) })
 			if err != nil {
 				return nil, err

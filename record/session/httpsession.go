@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -143,7 +142,7 @@ func (h *httpSession) ends(by string, seq int64) {
 
 // gone takes a 404 to the session's id: the server does not know it any more.
 func (h *httpSession) gone(x *httpExchange) {
-	h.cur.remark(FlagSessionGone, x.headSeq, record.Server, fmt.Sprintf("HTTP 404 to the session's id in exchange %d: clients begin again", x.n))
+	h.cur.addRemark(Remark{Seq: x.headSeq, From: record.Server, Flag: FlagSessionGone, Exchange: x.n, Detail: "HTTP 404 to the session's id: clients begin again"})
 	h.goneAt = x.headSeq
 }
 

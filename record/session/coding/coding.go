@@ -144,8 +144,13 @@ func (d *Decoder) run(codings []string, limit int64) iter.Seq[[]byte] {
 func open(coding string, r io.Reader) (io.Reader, func(), error) {
 	switch coding {
 	case "gzip":
-		z, err := gzip.NewReader(r)
-		return z, nil, err
+		b := bufio.NewReaderSize(r, 512)
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		z.Multistream(false)
+		return &members{b: b, z: z}, nil, nil
 	case "br":
 		return brotli.NewReader(r), nil, nil
 	case "zstd":
@@ -163,6 +168,33 @@ func open(coding string, r io.Reader) (io.Reader, func(), error) {
 		return z, nil, err
 	}
 	return flate.NewReader(b), nil, nil
+}
+
+// members reads gzip's members one after the other. The library's own way looks
+// for the next one before it hands out the end of the one before, which would hold
+// back the last event of a stream until the connection closes.
+type members struct {
+	b    *bufio.Reader
+	z    *gzip.Reader
+	next bool
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	if m.next {
+		if _, err := m.b.Peek(1); err != nil {
+			return 0, err
+		}
+		if err := m.z.Reset(m.b); err != nil {
+			return 0, err
+		}
+		m.z.Multistream(false)
+		m.next = false
+	}
+	n, err := m.z.Read(p)
+	if err == io.EOF {
+		m.next, err = true, nil
+	}
+	return n, err
 }
 
 // Feed takes the next piece of the packed body and hands out what it completes.

@@ -158,3 +158,23 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+// What is whole comes out before the body's end is known.
+func TestTheEndIsNotWaitedFor(t *testing.T) {
+	for _, c := range []string{"gzip", "deflate", "br", "zstd"} {
+		d, _ := New(field(c), 0)
+		var got strings.Builder
+		out := func(p []byte) { got.Write(p) }
+		if err := d.Feed(pack(t, c, "hello"), false, out); err != nil || got.String() != "hello" {
+			t.Errorf("%s: %q, %v", c, got.String(), err)
+		}
+		if err := d.Feed(nil, true, out); err != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+		d.Close()
+	}
+	d, _ := New([]string{"gzip"}, 0)
+	if got, err := unpack(d, append(pack(t, "gzip", "one"), pack(t, "gzip", "two")...), 3); got != "onetwo" || err != nil {
+		t.Errorf("two members: %q, %v", got, err)
+	}
+}
