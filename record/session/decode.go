@@ -239,6 +239,9 @@ func (d *Decoder) Finish(state record.State, torn bool) *Result {
 	if d.web != nil {
 		d.web.finish()
 	}
+	if d.brief != nil {
+		d.brief.finish()
+	}
 	for i, s := range d.res.Sessions {
 		s.ID = "s" + strconv.Itoa(i+1)
 	}

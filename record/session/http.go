@@ -1,11 +1,13 @@
 package session
 
 import (
+	"errors"
 	"net/textproto"
 	"slices"
 	"strconv"
 
 	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session/sse"
 )
 
 // web is the HTTP of a recording: the exchanges that are open, and the sessions
@@ -13,15 +15,19 @@ import (
 type web struct {
 	d        *Decoder
 	open     map[int64]*httpExchange
-	ended    []*httpExchange // lately, oldest first: who broke one off may be said afterwards
+	byConn   map[int64]map[int64]*httpExchange // the open ones, by connection
+	ended    []*httpExchange                   // lately, oldest first: who broke one off may be said afterwards
 	sessions []*httpSession
 
 	byID    map[string]*httpSession   // by Mcp-Session-Id (its value, or what stands for it)
 	byKey   map[string]*httpSession   // by what the session key gives, or the host's own key
 	bySite  map[string][]*httpSession // by path and user agent, in the order in which they began
-	streams []*httpSession            // of legacy HTTP+SSE
+	streams []*httpSession            // of legacy HTTP+SSE, the latest ones
+	byEnd   map[string]*httpSession   // those by their endpoint
 	paths   map[string]string         // where a path was redirected to
 	midway  bool                      // the recording begins inside what was going on
+	touched []*httpSession            // since the latest gap
+	pending int64                     // bytes of open bodies that are held
 	lastGap *record.Gap               // the latest loss
 	stray   []Remark                  // on exchanges that are in no session yet
 }
@@ -32,11 +38,14 @@ const (
 	maxSite  = 64   // sessions of one site
 	maxPaths = 64   // redirected paths
 	maxStray = 64   // remarks that wait for a session
+	// maxPending is how many bytes of all open bodies are put together at a time: a
+	// recording may hold any number that are never ended.
+	maxPending = 256 << 20
 )
 
 func newWeb(d *Decoder, rec *record.Record) *web {
 	midway := d.first && rec.Seq > 1 || d.hdr.FirstSeq > 1 || d.hdr.Segment > 0
-	return &web{d: d, midway: midway, open: map[int64]*httpExchange{}, byID: map[string]*httpSession{}, byKey: map[string]*httpSession{},
+	return &web{d: d, midway: midway, open: map[int64]*httpExchange{}, byID: map[string]*httpSession{}, byKey: map[string]*httpSession{}, byEnd: map[string]*httpSession{}, byConn: map[int64]map[int64]*httpExchange{},
 		bySite: map[string][]*httpSession{}, paths: map[string]string{}}
 }
 
@@ -61,6 +70,10 @@ func (w *web) add(rec *record.Record) {
 		if rec.Request != nil && x == nil {
 			x = newHTTPExchange(w, rec)
 			w.open[rec.Exchange] = x
+			if w.byConn[x.conn] == nil {
+				w.byConn[x.conn] = map[int64]*httpExchange{}
+			}
+			w.byConn[x.conn][x.n] = x
 			if rec.Request.End || rec.Request.Length == 0 {
 				x.requested()
 			}
@@ -101,6 +114,16 @@ func (w *web) add(rec *record.Record) {
 	}
 }
 
+// put gives a body its next piece, and counts what it holds.
+func (w *web) put(b *body, rec *record.Record, limit int64, event func(*sse.Event)) {
+	before := b.held()
+	b.piece(rec, min(limit, max(0, maxPending-w.pending)+before), event)
+	w.pending += b.held() - before
+	if w.pending > maxPending && b.parser != nil && b.broken == nil {
+		b.broken = errors.New("more is open at once than is put together")
+	}
+}
+
 // headless takes a piece of a body whose request is not on record.
 func (w *web) headless(rec *record.Record) {
 	if len(w.stray) < maxStray {
@@ -116,6 +139,11 @@ func (w *web) settle(x *httpExchange) {
 		return
 	}
 	delete(w.open, x.n)
+	if c := w.byConn[x.conn]; c != nil {
+		if delete(c, x.n); len(c) == 0 {
+			delete(w.byConn, x.conn)
+		}
+	}
 	x.release()
 	if len(w.ended) == maxEnded {
 		w.ended = slices.Delete(w.ended, 0, maxEnded/4)
@@ -147,8 +175,8 @@ func (w *web) close(rec *record.Record) {
 		return
 	}
 	var hit []*httpExchange
-	for _, x := range w.open {
-		if x.conn == c.Conn && c.Conn != 0 {
+	if c.Conn != 0 {
+		for _, x := range w.byConn[c.Conn] {
 			hit = append(hit, x)
 		}
 	}
@@ -167,7 +195,10 @@ func (w *web) lost(g record.Gap, seq, at int64) {
 		x.gapped = true
 		x.req.torn, x.res.torn = true, true
 	}
-	for _, h := range w.sessions {
+	// A session of which nothing was seen since the gap before has this one, too: it
+	// lies in no other request or list of its.
+	for _, h := range w.touched {
+		h.touched = false
 		if h.overAt != 0 {
 			continue
 		}
@@ -177,6 +208,7 @@ func (w *web) lost(g record.Gap, seq, at int64) {
 		h.cur.wireGaps = append(h.cur.wireGaps, g)
 		h.cur.lists.Gap()
 	}
+	w.touched = w.touched[:0]
 }
 
 // finish ends all sessions by the recording's end.
@@ -211,7 +243,7 @@ func (w *web) finish() {
 		}
 		return 0
 	})
-	w.open, w.ended = nil, nil
+	w.open, w.ended, w.byConn, w.touched = nil, nil, nil, nil
 }
 
 // field is the first value of a header field.

@@ -599,3 +599,58 @@ func TestHTTPCases(t *testing.T) {
 		t.Errorf("94: %s, %+v", webStates(s), s.Capture)
 	}
 }
+
+// What a hostile recording can pile up over HTTP is bounded where it is searched:
+// the work grows with the input and not with its square. A guard against hanging.
+func TestHTTPHostilePiles(t *testing.T) {
+	const n = 5000
+	request := func(id int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`, id)
+	}
+	many := func(f func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(f(i) + "\n")
+		}
+		return b.String()
+	}
+	batch := func() string {
+		var all []string
+		for i := range n {
+			all = append(all, request(i))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	for name, c := range map[string]struct {
+		script string
+		calls  int
+	}{
+		"a batch answered event by event": {hello + "3 POST sid:S " + batch() + "\n3 200 sse\n" + many(func(i int) string {
+			return fmt.Sprintf(`3 event {"id":%d,"result":{"content":[]}}`, i)
+		}), n},
+		"a batch answered by errors without ids": {hello + "3 POST sid:S " + batch() + "\n3 200 sse\n" + many(func(i int) string {
+			return `3 event {"id":null,"error":{"code":-32000,"message":"no"}}`
+		}), n},
+		"exchanges that never end": {hello + many(func(i int) string { return fmt.Sprintf("%d POST sid:S conn:%d %s", i+3, i, callT) }), n},
+		"streams of the old transport": {many(func(i int) string {
+			return fmt.Sprintf("%d GET /sse\n%d 200 sse\n%d event type:endpoint /m?s=%d\n%d POST /m?s=%d %s", 2*i+1, 2*i+1, 2*i+1, i, 2*i+2, i, callT)
+		}), n},
+		"sessions and gaps": {many(func(i int) string { return fmt.Sprintf("%d POST sid:S%d %s", i+1, i, callT) }) + many(func(int) string { return "gap" }), n},
+		"clients without ids": {many(func(i int) string {
+			return fmt.Sprintf("%d POST conn:%d ua:%d %s", i+1, i, i%7, strings.Replace(newer("tools/call", ""), `"host"`, fmt.Sprintf(`"host%d"`, i), 1))
+		}), n},
+		"one id for all, on broken streams": {hello + many(func(i int) string {
+			return fmt.Sprintf("%d POST sid:S %s\n%d 200 sse\n%d cut server", i+3, callT, i+3, i+3)
+		}), n},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			for _, s := range runHTTP(t, c.script).Sessions {
+				calls += len(s.Calls)
+			}
+			if calls != c.calls {
+				t.Errorf("%d calls, want %d", calls, c.calls)
+			}
+		})
+	}
+}

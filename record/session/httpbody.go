@@ -167,6 +167,15 @@ func (b *body) take(p []byte, limit int64, event func(*sse.Event)) {
 // to be waited for.
 func (b *body) whole() bool { return b.length >= 0 && b.next >= b.length && !b.torn }
 
+// held is how many bytes it keeps.
+func (b *body) held() int64 {
+	n := int64(len(b.data))
+	if b.parser != nil {
+		n += int64(b.parser.Size())
+	}
+	return n
+}
+
 // release lets go of all that is only needed while the body comes.
 func (b *body) release() {
 	if b.dec != nil {

@@ -59,6 +59,12 @@ func (b *bridge) close(n int64) {
 	}
 }
 
+func (b *bridge) finish() {
+	for n := range b.open {
+		b.close(n)
+	}
+}
+
 // read finds the ids of the requests in the body.
 func (x *bridged) read() {
 	if x.done {

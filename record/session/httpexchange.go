@@ -48,6 +48,7 @@ type httpExchange struct {
 	patched    bool // the client got the response changed
 
 	opens   []*open       // the client's requests in it
+	from    int           // in opens: those before have their answer
 	noted   int           // notifications and replies of the client in it
 	resumes *httpExchange // whose stream this one goes on with
 	sawID   bool          // its events have ids: the client can come back for more
@@ -72,6 +73,7 @@ func (x *httpExchange) over() bool { return x.reqRead && x.resEnded }
 
 // release lets go of what is only needed while it is open.
 func (x *httpExchange) release() {
+	x.w.pending -= x.req.held() + x.res.held()
 	x.req.release()
 	x.res.release()
 	x.waiting, x.released = nil, true
@@ -79,7 +81,7 @@ func (x *httpExchange) release() {
 		o.waits = nil
 	}
 	// Requests that are open keep the exchange; it need not keep the others.
-	x.opens = slices.DeleteFunc(x.opens, func(o *open) bool { return o.ex.AnswerSeq != 0 })
+	x.opens, x.from = slices.DeleteFunc(x.opens, func(o *open) bool { return o.ex.AnswerSeq != 0 }), 0
 	x.resumes = nil
 }
 
@@ -95,7 +97,7 @@ func (x *httpExchange) piece(rec *record.Record) {
 		if x.reqRead && x.req.ended {
 			return
 		}
-		x.req.piece(rec, limit, nil)
+		x.w.put(&x.req, rec, limit, nil)
 		if x.req.ended || x.req.whole() {
 			x.requested()
 		}
@@ -105,7 +107,7 @@ func (x *httpExchange) piece(rec *record.Record) {
 		return
 	}
 	x.patched = x.patched || len(rec.Patch) > 0
-	x.res.piece(rec, limit, func(e *sse.Event) { x.event(e, rec) })
+	x.w.put(&x.res, rec, limit, func(e *sse.Event) { x.event(e, rec) })
 	if x.res.ended {
 		x.responded()
 	}
@@ -190,6 +192,8 @@ func (x *httpExchange) requested() {
 		x.read(l)
 	}
 	x.waiting = nil
+	x.w.pending -= x.req.held() // the response may take hours
+	x.req.release()
 }
 
 // lostRequest notes a request that could not be read: it may have been a call.
@@ -324,6 +328,7 @@ func (x *httpExchange) endpoint(e *sse.Event, rec *record.Record) {
 			h.endpoint = clip(u.RequestURI(), maxName)
 		}
 	}
+	x.w.byEnd[h.endpoint] = h
 	if x.given != "" {
 		h.bind(x)
 	}
@@ -457,6 +462,17 @@ func (x *httpExchange) bodySeq() int64 {
 		return x.res.seq
 	}
 	return x.headSeq
+}
+
+// firstOpen is the first request that nobody answered.
+func (x *httpExchange) firstOpen() *open {
+	for x.from < len(x.opens) && (x.opens[x.from].ex.AnswerSeq != 0 || !x.opens[x.from].ex.ID.Pairs()) {
+		x.from++
+	}
+	if x.from == len(x.opens) {
+		return nil
+	}
+	return x.opens[x.from]
 }
 
 func (x *httpExchange) unanswered() int {

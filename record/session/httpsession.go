@@ -30,6 +30,7 @@ type httpSession struct {
 	challenged bool                     // the latest answer asked for credentials
 	succeeded  bool                     // an exchange was not refused
 	idle       bool                     // split from an earlier one by silence
+	touched    bool                     // it has had an exchange since the latest gap
 	goneAt     int64                    // a 404 to its id; a client may still come with it
 	overAt     int64                    // record at which the client ended it, by DELETE
 	gapBefore  *record.Gap              // the latest loss before it began
@@ -68,6 +69,10 @@ func (w *web) newSession(x *httpExchange, transport string) *httpSession {
 // join adds an exchange to the session.
 func (h *httpSession) join(x *httpExchange) {
 	h.exchanges++
+	if !h.touched {
+		h.touched = true
+		h.w.touched = append(h.w.touched, h)
+	}
 	h.lastAt = x.at
 	if len(h.conns) < maxConns {
 		h.conns[x.conn] = true
@@ -430,6 +435,9 @@ func (w *web) newStream(x *httpExchange) *httpSession {
 	}
 	h.cur.Transport = "http+sse"
 	h.stream = x
+	if len(w.streams) == maxSite {
+		w.streams = slices.Delete(w.streams, 0, 1)
+	}
 	w.streams = append(w.streams, h)
 	return h
 }
@@ -438,6 +446,9 @@ func (w *web) newStream(x *httpExchange) *httpSession {
 // recording hides the endpoint's session where its name says that it is a
 // credential: then what is left must be alike, and only one may be.
 func (w *web) streamOf(x *httpExchange) *httpSession {
+	if h := w.byEnd[x.target]; h != nil {
+		return h
+	}
 	var found *httpSession
 	for i := len(w.streams) - 1; i >= 0; i-- {
 		h := w.streams[i]

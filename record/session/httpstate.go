@@ -22,6 +22,9 @@ func (h *httpSession) finishSession(s *sess) {
 	if g := h.gapBefore; g != nil && (c.Initialize == nil || h.shares != nil) {
 		s.lossy = append(s.lossy, fmt.Sprintf("records %d to %d were not kept, and may have been of this session: %s", g.FirstSeq, g.LastSeq, g.Why))
 	}
+	if x := h.stream; x != nil && x.cut && s.End.First == "" {
+		s.End.First, s.End.FirstSeq = x.by, x.bySeq
+	}
 	// A request of the newer era whose client closed its exchange is cancelled (wire.md 2.4).
 	for _, ex := range s.Requests {
 		if x := ex.over(); x != nil && ex.From == record.Client && h.cancels(x, ex) {
@@ -236,6 +239,12 @@ func (x *httpExchange) find(m *message, w where) (o *open, first *Exchange) {
 			if in == nil {
 				continue
 			}
+			if len(in.opens) > maxSameID { // a batch that large is looked up by id
+				if o := h.asked[record.Client].find(k, h.cur); o != nil && o.x == in {
+					return o, nil
+				}
+				continue
+			}
 			for _, o := range in.opens {
 				if o.ex.ID.Pairs() && o.ex.ID.key() == k {
 					if o.ex.AnswerSeq == 0 {
@@ -251,10 +260,8 @@ func (x *httpExchange) find(m *message, w where) (o *open, first *Exchange) {
 	}
 	if failed := m.outcome(fError) && !m.outcome(fResult); failed && (!m.id.Pairs() || x.status >= 400) {
 		// An error that names no request, or none of these: the exchange tells.
-		for _, o := range x.opens {
-			if o.ex.AnswerSeq == 0 && o.ex.ID.Pairs() {
-				return o, nil
-			}
+		if o := x.firstOpen(); o != nil {
+			return o, nil
 		}
 	}
 	if !m.id.Pairs() {

@@ -248,5 +248,8 @@ func (p *Parser) Half() (start int64, half bool) {
 // are in no event to come.
 func (p *Parser) Start() int64 { return p.ev.Start }
 
+// Size is how many bytes of the open block are kept.
+func (p *Parser) Size() int { return len(p.line) + len(p.data) }
+
 // LastID is the last event id so far.
 func (p *Parser) LastID() string { return p.lastID }
