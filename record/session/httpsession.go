@@ -295,6 +295,7 @@ func (h *httpSession) sharing(first *httpSession) {
 	s.Client, s.Server, s.ProtocolVersion, s.ToolsCapability = f.Client, f.Server, f.ProtocolVersion, f.ToolsCapability
 	s.modern, s.legacyOK, s.capsKnown, s.extensions = f.modern, f.legacyOK, f.capsKnown, f.extensions
 	s.Connection.ReachedSeq = f.Connection.ReachedSeq
+	s.lists = f.lists // a list belongs to the server and the principal (wire.md 3.2)
 	h.principals = min(first.principals, 1)
 	h.principal = first.principal
 }
