@@ -15,11 +15,8 @@ type bridge struct {
 type bridged struct {
 	req  body
 	done bool
-	ids  []ID // of the requests in it
+	ids  []ID // of the request in it: the bridge sends one line a POST
 }
-
-// maxBridged bounds the ids that are kept of one exchange.
-const maxBridged = 64
 
 func newBridge(d *Decoder) *bridge { return &bridge{d: d, open: map[int64]*bridged{}} }
 

@@ -3,6 +3,7 @@ package sse
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -148,20 +149,7 @@ func reference(s string) (out []string) {
 			}
 		case "retry":
 			if regexp.MustCompile(`^[0-9]{1,18}$`).MatchString(value) {
-				fmt.Sscan("1"+value, &retry)
-				var n int64
-				for _, c := range value {
-					n = n*10 + int64(c-'0')
-				}
-				retry = n
-			} else if regexp.MustCompile(`^[0-9]+$`).MatchString(value) {
-				n := strings.TrimLeft(value, "0")
-				if len(n) <= 18 {
-					retry = 0
-					for _, c := range n {
-						retry = retry*10 + int64(c-'0')
-					}
-				}
+				retry, _ = strconv.ParseInt(value, 10, 64)
 			}
 		}
 	}
