@@ -400,7 +400,7 @@ func (r *Reader) accept(rec *Record) error {
 			r.next[index(from)] = s.Off + s.Bytes
 			r.open[index(from)] = false
 		}
-	case KindBody: // decoded by hand, like a frame
+	case KindBody:
 	default:
 		if _, known := lineKinds[rec.Kind]; !known {
 			r.end.Unknown[rec.Kind]++
