@@ -193,6 +193,9 @@ func (s *sess) eraOf() {
 func (p *process) basis(s *sess) string {
 	c := &s.Connection
 	basis := "one stdio process"
+	if p.d.hdr.Bridge {
+		basis = "one host on stdio, for which sixlink spoke HTTP"
+	}
 	if p.pid != 0 {
 		basis += " (pid " + strconv.Itoa(p.pid) + ")"
 	}

@@ -385,7 +385,7 @@ func TestBridge(t *testing.T) {
 		rec.Seq, rec.Ref.Off = int64(i)+1, int64(i)
 	}
 	s := only(t, decode(t, r))
-	if s.Transport != "stdio" || webStates(s) != "result" || s.Connection.Spawn != nil || s.Connection.Unreached == nil {
+	if !strings.Contains(s.Basis, "sixlink spoke HTTP") || s.Transport != "stdio" || webStates(s) != "result" || s.Connection.Spawn != nil || s.Connection.Unreached == nil {
 		t.Errorf("%s, %s, %+v", s.Transport, webStates(s), s.Connection)
 	}
 	if h := s.Calls[0].Attempts[0].HTTP; h == nil || h.Status != 200 || h.Exchange != 1 {
@@ -453,7 +453,7 @@ func TestPackedBodies(t *testing.T) {
 // Memory grows with what is open, not with the exchanges that were: a day of
 // small exchanges and one long stream.
 func TestHTTPBodiesAreNotKept(t *testing.T) {
-	const events, size = 200, 1 << 20
+	const events, size = 64, 1 << 20
 	text := strings.Repeat("x", size)
 	r := httpScript(t, hello+"3 GET sid:S\n3 200 sse")
 	n := 0
@@ -603,7 +603,7 @@ func TestHTTPCases(t *testing.T) {
 // What a hostile recording can pile up over HTTP is bounded where it is searched:
 // the work grows with the input and not with its square. A guard against hanging.
 func TestHTTPHostilePiles(t *testing.T) {
-	const n = 5000
+	const n = 2000
 	request := func(id int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`, id)
 	}
