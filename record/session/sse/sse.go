@@ -82,11 +82,12 @@ func (p *Parser) Feed(b []byte, event func(*Event)) {
 	if !p.begun {
 		b = p.mark(b)
 	}
-	for len(b) > 0 {
+	lf := -1 // where the next LF is, once it was looked for
+	for at := 0; at < len(b); {
 		if p.cr {
 			p.cr = false
-			if b[0] == '\n' { // the second half of a CRLF
-				b = b[1:]
+			if b[at] == '\n' { // the second half of a CRLF
+				at++
 				p.off++
 				if !p.open && !p.comments {
 					p.ev.Start = p.off
@@ -94,21 +95,30 @@ func (p *Parser) Feed(b []byte, event func(*Event)) {
 				continue
 			}
 		}
-		i := bytes.IndexAny(b, "\r\n")
-		if i < 0 {
-			p.take(b)
-			p.off += int64(len(b))
+		if lf < at {
+			if lf = bytes.IndexByte(b[at:], '\n'); lf < 0 {
+				lf = len(b)
+			} else {
+				lf += at
+			}
+		}
+		end := lf
+		if i := bytes.IndexByte(b[at:lf], '\r'); i >= 0 {
+			end = at + i
+		}
+		p.take(b[at:end])
+		p.off += int64(end - at)
+		if end == len(b) {
 			return
 		}
-		p.take(b[:i])
-		p.off += int64(i) + 1
-		p.cr = b[i] == '\r'
-		b = b[i+1:]
+		p.off++
+		p.cr = b[end] == '\r'
+		at = end + 1
 		// The blank line's LF belongs to the block where it is at hand.
-		if p.cr && p.size == 0 && len(b) > 0 && b[0] == '\n' {
+		if p.cr && p.size == 0 && at < len(b) && b[at] == '\n' {
 			p.cr = false
 			p.off++
-			b = b[1:]
+			at++
 		}
 		p.ended(event)
 	}
