@@ -9,7 +9,7 @@ FUZZPKGS ?= ./...
 quiet = @mkdir -p $(BIN); $(1) >$(BIN)/$@.out 2>&1; rc=$$?; \
 	grep -v 'no test files\|no tests to run\|^=== ' $(BIN)/$@.out; exit $$rc
 
-.PHONY: build test race lint bench fuzz faults soak e2e demo clean
+.PHONY: build test race lint bench fuzz faults soak e2e conformance demo clean
 
 build:
 	$(GO) build -trimpath -o $(BIN)/sixlink ./cmd/sixlink
@@ -54,7 +54,7 @@ fuzz:
 # test that fails is shown whole. For those that need real time, a small or a slow
 # disk, and about four minutes; -p 1, since figures of time are not to be disturbed.
 faults: build
-	@$(GO) run ./fixtures/faults $(GO) test -json -tags faults -run Fault -count 1 -p 1 -timeout 15m ./...
+	@$(GO) run ./fixtures/faults $(GO) test -json -tags faults -run '^TestFault[A-Z]' -count 1 -p 1 -timeout 15m ./...
 
 # Ten minutes of real servers under load, with bursts and restarts; ends with the accounting.
 MINUTES ?= 10
@@ -64,6 +64,13 @@ soak: build
 # Real servers and clients from the npm registry (Node.js 20 or later).
 e2e: build
 	$(call quiet,SIXLINK=$(abspath $(BIN)/sixlink) $(GO) test -tags e2e -count 1 -timeout 15m -v ./fixtures/e2e)
+
+# Holds the MCP conformance suite against itself, without and with sixlink between the peers, both as server and as
+# client: the two columns, and exit code 1 when they differ (about six minutes on two idle cores, and the npm registry; not in CI).
+RUNS ?= 3
+conformance: build
+	$(GO) build -trimpath -o $(BIN)/conformance ./fixtures/conformance
+	$(BIN)/conformance --sixlink $(BIN)/sixlink --runs $(RUNS)
 
 clean:
 	rm -rf $(BIN) demo-recordings

@@ -31,18 +31,26 @@ func maxDecompressed(fs *pflag.FlagSet, limit *int64) {
 	fs.Int64Var(limit, "max-decompressed", record.DefaultMaxDecompressed, "refuse a recording that unpacks to more `BYTES`")
 }
 
+// sessionKeyFlag is a flag of the verbs that show or grade sessions.
+func sessionKeyFlag(fs *pflag.FlagSet, key *string) {
+	fs.StringVar(key, "session-key", "", "what makes exchanges over HTTP one session: header:`NAME`, meta:POINTER, connection or principal (default: session ids, else what is on record)")
+}
+
 // load reads a whole recording.
-func load(path string, opts record.Options) (*loaded, error) {
+func load(path string, opts record.Options) (*loaded, error) { return loadByKey(path, opts, "") }
+
+// loadByKey reads a whole recording, its sessions by a session key where that is not empty.
+func loadByKey(path string, opts record.Options, key string) (*loaded, error) {
 	r, err := record.Open(path, opts)
 	if err != nil {
 		return nil, err
 	}
-	return loadFrom(path, r, false)
+	return loadFrom(path, r, key, false)
 }
 
 // loadFrom reads the whole recording that r has been opened on; lean: without what
 // grading does not look at.
-func loadFrom(path string, r *record.Reader, lean bool) (*loaded, error) {
+func loadFrom(path string, r *record.Reader, key string, lean bool) (*loaded, error) {
 	l := &loaded{path: path, header: r.Header(), reader: r, store: record.NewStore(r.Files())}
 	l.command = append(l.command, r.Header().Command...)
 	next := func() (*record.Record, error) {
@@ -63,7 +71,7 @@ func loadFrom(path string, r *record.Reader, lean bool) (*loaded, error) {
 		}
 		return rec, nil
 	}
-	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, Lean: lean, End: func() (record.State, bool) {
+	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, Lean: lean, SessionKey: key, End: func() (record.State, bool) {
 		end := r.End()
 		return end.State, end.Torn
 	}})

@@ -216,6 +216,9 @@ func (a *analysis) connection() Link {
 	if c.Spawn != nil {
 		return link(l, NotMeasured, SetupAborted, "the server could not be started: "+c.Spawn.Error, c.Spawn.Seq)
 	}
+	if out, ok := overHTTP(s); ok {
+		return out
+	}
 	if u := c.Unsupported; u != nil {
 		return link(l, Failed, ConnectFailed, "the server does not support the protocol version"+rpcText(u.Error), u.Seq, u.AnswerSeq)
 	}
@@ -230,7 +233,7 @@ func (a *analysis) connection() Link {
 	}
 	// An error that the server sent for a call proves that it was there.
 	for _, call := range s.Calls {
-		if call.AnswerSeq != 0 && ini == nil {
+		if call.AnswerSeq != 0 && ini == nil && (call.Error == nil || !call.Error.NoCode) {
 			return link(l, Passed, ImpliedByLater, "the server answered a call", call.AnswerSeq)
 		}
 	}

@@ -93,6 +93,9 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 		c.lastAnswer = 0
 	}
 	c.Attempts = append(c.Attempts, ex)
+	if h, ok := s.p.over.(*httpSession); ok {
+		h.calls = true
+	}
 	c.args, c.macs = nil, ""
 	if a := m.params.token(fArguments); len(a) <= maxArgs {
 		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at(fArguments))
@@ -294,7 +297,7 @@ func (s *sess) called(o *open, m *message, w where, state ExchangeState) {
 	case c.State == CallInputRequired:
 		c.await(m, w)
 	case c.State == CallTaskHandle: // the call goes on
-	case c.State == CallProtocolError && c.Error.Code == errURLElicitation && n == len(c.Attempts)-1:
+	case c.State == CallProtocolError && (c.Error.Code == errURLElicitation || w.challenged()) && n == len(c.Attempts)-1:
 		args := c.args
 		s.settled(c, w.at)
 		c.args = args
@@ -442,7 +445,6 @@ var timeoutWords = regexp.MustCompile(`(?i)tim(?:ed?|ing)[ _-]?out|deadline[ _-]
 // (wire.md 3.3).
 func (p *process) unanswered(c *call) CallState {
 	last := c.Attempts[len(c.Attempts)-1]
-	p.evidence(c, last)
 	s := c.s
 	first := p.first
 	if s.superseded {
@@ -470,7 +472,7 @@ func (p *process) unanswered(c *call) CallState {
 }
 
 // evidence collects what speaks for a server that did its work and did not answer this.
-func (p *process) evidence(c *call, last *Exchange) {
+func (p *channel) evidence(c *call, last *Exchange) {
 	c.AnsweredLater = p.answered > last.Seq
 	after, _ := slices.BinarySearch(c.s.orphans, last.Seq+1)
 	few := c.s.orphans[after:]

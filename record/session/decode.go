@@ -25,6 +25,11 @@ type Options struct {
 	// Lean leaves out what only those want who show a session: of Requests those that
 	// were answered, but for the last of each side, and the Attempts of calls.
 	Lean bool
+	// SessionKey says how exchanges over HTTP are put into sessions:
+	// "header:NAME", "meta:POINTER" (a JSON pointer into _meta), "connection" or
+	// "principal". Empty: by Mcp-Session-Id, and where there is none by what else is
+	// on record. See [CheckSessionKey]; what is wrong counts as empty.
+	SessionKey string
 }
 
 const defaultMaxLine = 64 << 20
@@ -53,6 +58,8 @@ type Decoder struct {
 	res  Result
 
 	p     *process
+	web   *web
+	brief *bridge      // of a recording whose exchanges are sixlink's own
 	first bool         // no record that took a seq has been seen yet
 	gaps  []record.Gap // before the first process
 
@@ -72,6 +79,12 @@ func NewDecoder(hdr *record.Header, src Source, opts Options) *Decoder {
 	}
 	if d.opts.MaxLine <= 0 {
 		d.opts.MaxLine = defaultMaxLine
+	}
+	if CheckSessionKey(opts.SessionKey) != nil {
+		d.opts.SessionKey = ""
+	}
+	if d.hdr.Bridge {
+		d.brief = newBridge(d)
 	}
 	d.res.Unknown = map[record.Kind]int{}
 	d.res.Stalls = map[record.From]int{}
@@ -112,6 +125,23 @@ func (d *Decoder) Add(rec *record.Record) {
 		d.res.Records++
 	}
 	d.read += int64(max(len(rec.Line), len(rec.Data)))
+	if ofHTTP(rec) {
+		switch {
+		case d.brief != nil:
+			d.brief.add(rec)
+		default:
+			if d.web == nil {
+				d.web = newWeb(d, rec)
+				for _, g := range d.gaps {
+					d.web.lastGap = &g
+				}
+				d.gaps = nil
+			}
+			d.web.add(rec)
+		}
+		d.first = false
+		return
+	}
 	switch rec.Kind {
 	case record.KindHeader, record.KindCheck:
 		return
@@ -195,8 +225,13 @@ func (d *Decoder) start(rec *record.Record) {
 func (d *Decoder) gap(rec *record.Record) {
 	g := *rec.Gap
 	g.LastSeq = max(g.LastSeq, g.FirstSeq)
+	if d.web != nil {
+		d.web.lost(g, rec.Seq, rec.At)
+	}
 	if d.p == nil {
-		d.gaps = append(d.gaps, g)
+		if d.web == nil {
+			d.gaps = append(d.gaps, g)
+		}
 		return
 	}
 	d.p.lost(g, rec.Seq)
@@ -210,6 +245,12 @@ func (d *Decoder) Finish(state record.State, torn bool) *Result {
 	d.res.State, d.res.Torn = state, torn || state == record.Torn
 	if d.p != nil {
 		d.p.finish(true)
+	}
+	if d.web != nil {
+		d.web.finish()
+	}
+	if d.brief != nil {
+		d.brief.finish()
 	}
 	for i, s := range d.res.Sessions {
 		s.ID = "s" + strconv.Itoa(i+1)

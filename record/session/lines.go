@@ -32,6 +32,13 @@ type line struct {
 	size             int64
 
 	frame *frameData // shared by its values; made when the first is wanted
+
+	// Over HTTP: the exchange that it came in; the index of the event whose data it
+	// is (-1: it was a body), and the stream's last event id there.
+	x       *httpExchange
+	event   int
+	eventID string
+	fix     *derived // how it comes out of its records; nil: they are it
 }
 
 // allRefs is where the line's parts stand; none when it is too long.
@@ -149,7 +156,7 @@ func (p *process) line(l *line) {
 }
 
 // read reads the messages of a line and returns the session that it belongs to.
-func (p *process) read(l *line, first bool) *sess {
+func (p *channel) read(l *line, first bool) *sess {
 	s := p.cur
 	i := 0
 	if first && bytes.HasPrefix(l.data, []byte("\xef\xbb\xbf")) {
@@ -202,7 +209,7 @@ func headerLine(b []byte) bool {
 	return false
 }
 
-func (p *process) nonmessage(l *line, flag, detail string) *sess {
+func (p *channel) nonmessage(l *line, flag, detail string) *sess {
 	p.cur.Nonmessage[l.from]++
 	p.cur.remark(flag, l.seq, l.from, detail)
 	return p.cur
@@ -210,7 +217,7 @@ func (p *process) nonmessage(l *line, flag, detail string) *sess {
 
 // batch reads an array of messages. Only a whole array counts, and only if one
 // of its elements is a message.
-func (p *process) batch(l *line, i int) *sess {
+func (p *channel) batch(l *line, i int) *sess {
 	whole, err := jsonscan.Skip(l.data, i)
 	switch {
 	case err != nil:
@@ -247,7 +254,7 @@ const maxGlued = 16
 // stuck remarks a line with more behind its first value. None of it is used:
 // peers that read lines refuse the whole line. When the values look like
 // answers, the calls that they were probably meant for name the line.
-func (p *process) stuck(l *line, end int) *sess {
+func (p *channel) stuck(l *line, end int) *sess {
 	if headerLine(l.data[jsonscan.Space(l.data, end):]) {
 		p.cur.remark(FlagHeaderFraming, l.seq, l.from, "the next message's header stands behind the message")
 		return p.nonmessage(l, FlagNonmessage, "more behind the JSON value")
@@ -285,7 +292,7 @@ func (p *process) stuck(l *line, end int) *sess {
 
 // tooLong remarks a line that was not put together. An answer among such lines
 // leaves its request unmeasured, since nobody here has read it.
-func (p *process) tooLong(l *line, i int) *sess {
+func (p *channel) tooLong(l *line, i int) *sess {
 	detail := fmt.Sprintf("a line of %d bytes, more than %d", l.size, p.d.opts.MaxLine)
 	p.cur.unread = true
 	if i < len(l.data) && l.data[i] == '{' {
@@ -316,7 +323,7 @@ func other(from record.From) record.From {
 }
 
 // value returns the value at span of the line.
-func (p *process) value(l *line, span jsonscan.Span) Value {
+func (p *channel) value(l *line, span jsonscan.Span) Value {
 	n := span.End - span.Start
 	if l.frame == nil && l.hold {
 		l.frame = &frameData{held: l.data}
@@ -331,7 +338,7 @@ func (p *process) value(l *line, span jsonscan.Span) Value {
 		return Value{frame: &frameData{held: held}, n: int64(n), depth: int32(span.Depth)}
 	}
 	if l.frame == nil {
-		l.frame = &frameData{src: p.d.src, refs: l.allRefs()}
+		l.frame = &frameData{src: p.d.src, refs: l.allRefs(), fix: l.fix}
 	}
 	return Value{frame: l.frame, off: int64(span.Start), n: int64(n), depth: int32(span.Depth)}
 }
