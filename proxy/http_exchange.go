@@ -49,6 +49,9 @@ func (p *httpProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if x.conn != nil && r.ProtoMajor == 1 {
 		x.conn.busy.Store(true)
 		target = x.conn.lines.target(target)
+		if r.Body != http.NoBody { // else net/http is reading ahead already
+			x.conn.lines.body()
+		}
 	}
 	if r.ContentLength < 0 && r.Trailer == nil {
 		r.Trailer = http.Header{} // for those that nobody announced

@@ -39,6 +39,11 @@ func (l *lineReader) state(s http.ConnState) {
 	}
 }
 
+// body is told that a request's body is read next: it is no request line, however
+// it looks. (net/http had the head of a request that was sent behind another one
+// without reading for it.)
+func (l *lineReader) body() { l.want, l.lead = false, l.lead[:0] }
+
 // target is a request's target as it was sent.
 func (l *lineReader) target(uri string) string {
 	if l.escaped != "" && l.escaped == uri {
