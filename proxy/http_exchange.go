@@ -184,6 +184,7 @@ func (x *exchange) offer(h *record.HTTPResponse) {
 // offered as it is read.
 func (x *exchange) response(res *http.Response) (*http.Response, error) {
 	x.headed, x.length = true, res.ContentLength
+	x.body.answer()
 	_, x.reason, _ = strings.Cut(res.Status, " ")
 	h := &record.HTTPResponse{Status: res.StatusCode, Reason: x.reason, Proto: res.Proto, Headers: record.Fields(res.Header), Length: res.ContentLength}
 	if res.StatusCode == http.StatusSwitchingProtocols {
