@@ -253,6 +253,29 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	}
 }
 
+// What was escaped for net/http in one request is not undone in the next one, which
+// was sent like that.
+func TestEscapesBehindAnEscapedTarget(t *testing.T) {
+	o := answers(t, func(c net.Conn, _ *bufio.Reader, m message) bool {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		return true
+	})
+	s := serve(t, o.url)
+	c := dial(t, s.addr)
+	r := bufio.NewReader(c)
+	io.WriteString(c, withHost(get("/a%zz")+get("/a%25zz"), s.addr))
+	for range 2 {
+		if m, err := readMessage(r, "GET"); err != nil || m.End != "whole" {
+			t.Fatalf("%+v, %v", m, err)
+		}
+	}
+	for i, want := range []string{"GET /a%zz HTTP/1.1", "GET /a%25zz HTTP/1.1"} {
+		if got := o.requests()[i].First; got != want {
+			t.Errorf("the upstream got %q, want %q", got, want)
+		}
+	}
+}
+
 // A body whose head came behind another request is no request line: it is neither
 // changed nor waited for.
 func TestBodyBehindAPipelinedHead(t *testing.T) {

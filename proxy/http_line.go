@@ -44,11 +44,13 @@ func (l *lineReader) state(s http.ConnState) {
 // without reading for it.)
 func (l *lineReader) body() { l.want, l.lead = false, l.lead[:0] }
 
-// target is a request's target as it was sent.
+// target is a request's target as it was sent. It is asked once for each request: the
+// next one's line may come without being looked at.
 func (l *lineReader) target(uri string) string {
 	if l.escaped != "" && l.escaped == uri {
-		return l.sent
+		uri = l.sent
 	}
+	l.sent, l.escaped = "", ""
 	return uri
 }
 
