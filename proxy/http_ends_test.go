@@ -557,13 +557,19 @@ func TestHTTPTapThatPanics(t *testing.T) {
 			if len(notes) != 1 || !strings.Contains(notes[0], "made by the test") {
 				t.Errorf("notes %q", notes)
 			}
+			if !tap.told {
+				t.Error("the tap was not told that it gets nothing more")
+			}
 		})
 	}
 }
 
 type brokenHTTPTap struct {
-	in string
+	in   string
+	told bool
 }
+
+func (b *brokenHTTPTap) Broke() { b.told = true; panic("again") }
 
 func (b *brokenHTTPTap) call(name string) {
 	if b.in == name {
