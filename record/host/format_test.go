@@ -35,7 +35,7 @@ func everything() *host.Conversation {
 		Turns: []host.Turn{{Index: 0, ID: "p1", Origin: host.SDK, Status: host.Failed, Error: "overloaded", Prompts: []host.Prompt{
 			{Text: cut, Message: "u1", At: at, Queued: true, Media: []host.Media{media}, Src: src}}, StartedAt: at, EndedAt: at.Add(time.Second),
 			FinalText: host.FinalText{State: host.HasText, Text: host.Text{Text: "done"}, Message: "m1", Src: src}, Usage: []host.Usage{usage},
-			CallIDs: []string{"toolu_1"}, Src: src}},
+			Earlier: []host.FinalText{{State: host.HasText, Text: host.Text{Text: "wait"}}}, CopiedFrom: "s0", CallIDs: []string{"toolu_1"}, Src: src}},
 		Messages: []host.Message{{ID: "m1", Role: host.Assistant, Turn: 0, Parts: []host.Part{{Kind: host.OtherPart, Type: "x", Bytes: 2, CallID: "toolu_1", Media: &media}},
 			Model: "m", Usage: &usage, At: at, Agent: agent, Hidden: "synthetic", Src: src}, {Role: host.User, Turn: -1}},
 		Calls: []host.Call{{HostCallID: "toolu_1", HostItemID: "i", Kind: host.MCPCall, Name: "mcp__shop__cancel_order", Server: "shop",

@@ -178,6 +178,12 @@ type Turn struct {
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 	FinalText FinalText `json:"finalText,omitzero"`
+	// Earlier are the answers that the host gave before something that no user said
+	// (a subagent's end, a peer's message) woke it and extended the turn.
+	Earlier []FinalText `json:"earlier,omitzero"`
+	// CopiedFrom is the session that the turn was first part of, where a resume
+	// copied the history: its calls are those of that session, once more.
+	CopiedFrom string `json:"copiedFrom,omitzero"`
 	// Usage has one figure a source and kind of agent; sources may disagree.
 	Usage []Usage `json:"usage,omitzero"`
 	// CallIDs are the turn's calls in host order, those of subagents included;
