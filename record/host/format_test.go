@@ -38,7 +38,7 @@ func everything() *host.Conversation {
 			Earlier: []host.FinalText{{State: host.HasText, Text: host.Text{Text: "wait"}}}, CopiedFrom: "s0", CallIDs: []string{"toolu_1"}, Src: src}},
 		Messages: []host.Message{{ID: "m1", Role: host.Assistant, Turn: 0, Parts: []host.Part{{Kind: host.OtherPart, Type: "x", Bytes: 2, CallID: "toolu_1", Media: &media}},
 			Model: "m", Usage: &usage, At: at, Agent: agent, Hidden: "synthetic", Src: src}, {Role: host.User, Turn: -1}},
-		Calls: []host.Call{{HostCallID: "toolu_1", HostItemID: "i", Kind: host.MCPCall, Name: "mcp__shop__cancel_order", Server: "shop",
+		Calls: []host.Call{{HostCallID: "toolu_1", HostItemID: "i", Kind: host.HostedCall, Name: "mcp__shop__cancel_order", Server: "shop",
 			Tool: host.Tool{Raw: "cancel.order", Shown: "cancel_order"}, Args: &host.Value{JSON: []byte(`{"n":9007199254740993,"z":1.0}`)},
 			ArgsSource: host.ArgsFromHost, Result: &host.CallResult{Text: cut, HasText: true, Structured: &host.Value{Bytes: 70000, SHA256: "aa"},
 				Media: []host.Media{media}, Bytes: 12}, HostError: &yes, Denied: host.DeniedByUser, Refused: host.RefusedSchema, At: at, EndedAt: at,

@@ -314,7 +314,7 @@ type Call struct {
 	// one where it has one (Codex).
 	HostCallID string   `json:"hostCallId,omitzero"`
 	HostItemID string   `json:"hostItemId,omitzero"`
-	Kind       CallKind `json:"kind,omitzero"` // empty: mcp when Server is set, else unknown
+	Kind       CallKind `json:"toolKind,omitzero"` // empty: mcp when Server is set, else unknown
 	// Name is the tool's name as the model saw it, whole ("mcp__shop__cancel_order").
 	Name string `json:"name,omitzero"`
 	// Server is the host's key of the server and Tool the tool there, as far as
