@@ -124,3 +124,21 @@ func (s *Source) SkippedTypes() []string {
 	})
 	return types
 }
+
+// Whole takes over what is true of a file as a whole, for a conversation that
+// shares the file with others.
+func (s *Source) Whole(file *Source) {
+	s.Lines, s.Bytes, s.SHA256, s.Cut = file.Lines, file.Bytes, file.SHA256, file.Cut
+	s.ErrorCount += file.ErrorCount
+	for _, e := range file.Errors {
+		if len(s.Errors) < MaxErrors {
+			s.Errors = append(s.Errors, e)
+		}
+	}
+	for typ, n := range file.Skipped {
+		if s.Skipped == nil {
+			s.Skipped = map[string]int64{}
+		}
+		s.Skipped[typ] += n
+	}
+}

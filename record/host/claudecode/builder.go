@@ -20,7 +20,7 @@ type builder struct {
 	groups  map[string]*group
 	calls   map[string]int      // by id, in c.Calls
 	tasks   map[string][]string // calls that start subagents, by their prompt's hash, not yet claimed
-	running map[string]bool     // background subagents by call id and agent id
+	running map[string]int      // background subagents by call id and agent id: the turn that started them
 	command *host.Prompt        // "/name" that no output followed yet
 	denials map[string]string   // by call id, told before the result
 	ghosts  int                 // results without a call
@@ -39,6 +39,8 @@ type turnState struct {
 	woken bool // something other than the user spoke since the last answer
 	stop  text // stop_reason of the newest message
 	calls bool // the newest message has a call
+	// final is the final text where a record says it outright.
+	final *host.FinalText
 }
 
 // tail is the kind of the main agent's last record, which tells whether a turn
@@ -58,7 +60,6 @@ const (
 // group is one message of the model: records with one message id.
 type group struct {
 	msg    int // in c.Messages
-	turn   int
 	sub    bool
 	hidden bool
 	usage  *host.Usage
@@ -66,7 +67,7 @@ type group struct {
 
 func newBuilder() *builder {
 	return &builder{c: &host.Conversation{Host: host.Host{Name: "claude-code"}}, names: newNamer(), groups: map[string]*group{},
-		calls: map[string]int{}, tasks: map[string][]string{}, running: map[string]bool{}, denials: map[string]string{}, seenID: map[string]bool{}}
+		calls: map[string]int{}, tasks: map[string][]string{}, running: map[string]int{}, denials: map[string]string{}, seenID: map[string]bool{}}
 }
 
 // event is what all records have in common.
@@ -144,7 +145,9 @@ func (b *builder) end(last bool) {
 		return
 	}
 	t := &b.c.Turns[b.turn.index]
-	t.FinalText = b.finalText()
+	if f := b.finalText(); f.State != host.AbsentText || t.FinalText.State == "" {
+		t.FinalText = f
+	}
 	switch {
 	case b.tail == tailInterrupt:
 		t.Status = host.Interrupted
@@ -163,12 +166,32 @@ func (b *builder) end(last bool) {
 // answered says that the newest message ends the turn: the model stopped, and
 // no subagent is at work.
 func (b *builder) answered() bool {
-	return !b.turn.calls && b.turn.stop != "" && b.turn.stop != "tool_use" && b.turn.stop != "pause_turn" && len(b.running) == 0
+	return !b.turn.calls && b.turn.stop != "" && b.turn.stop != "tool_use" && b.turn.stop != "pause_turn" && !b.works(b.turn.index)
+}
+
+// background notes a subagent that goes on after the call's result.
+func (b *builder) background(id string, turn int) {
+	if id != "" && len(b.running) < host.MaxItems {
+		b.running[id] = turn
+	}
+}
+
+// works says that a subagent which that turn started is at work.
+func (b *builder) works(turn int) bool {
+	for _, t := range b.running {
+		if t == turn {
+			return true
+		}
+	}
+	return false
 }
 
 // finalText is that of the newest message of the main agent (hosts.md 4, rule 2).
 func (b *builder) finalText() host.FinalText {
 	s := b.turn
+	if s.final != nil {
+		return *s.final
+	}
 	if s.last == nil {
 		return host.FinalText{State: host.AbsentText}
 	}
@@ -317,8 +340,8 @@ func (b *builder) newGroup(m *message, synthetic, apiError bool, e *event) *grou
 	if id == "" {
 		id = e.id
 	}
-	g := &group{turn: b.turnOf(e), sub: e.agent != nil, hidden: synthetic}
-	msg := host.Message{ID: id, Role: host.Assistant, Turn: g.turn, At: e.at, Agent: e.agent.model(), Src: e.src}
+	g := &group{sub: e.agent != nil, hidden: synthetic}
+	msg := host.Message{ID: id, Role: host.Assistant, Turn: b.turnOf(e), At: e.at, Agent: e.agent.model(), Src: e.src}
 	switch {
 	case apiError:
 		msg.Hidden = "api-error"
@@ -339,7 +362,7 @@ func (b *builder) newGroup(m *message, synthetic, apiError bool, e *event) *grou
 				t.Earlier = append(t.Earlier, f)
 			}
 		}
-		s.woken, s.last, s.text, s.calls = false, g, host.Joined{}, false
+		s.woken, s.last, s.text, s.calls, s.final = false, g, host.Joined{}, false, nil
 	}
 	return g
 }
@@ -418,17 +441,15 @@ func (b *builder) result(k *block, extra resultExtra, e *event) {
 	isError := k.IsError.on
 	c.Result, c.HostError, c.EndedAt, c.ResultSrc = resultOf(k.Content, &b.keep), &isError, e.at, e.src
 	c.Result.Structured = b.keep.Value(extra.structured)
-	if c.Denied == "" {
+	if extra.denial != "" && (c.Denied == "" || c.Denied == host.DeniedUnstated) {
 		c.Denied = string(extra.denial)
 	}
 	if isError && !c.NotSent() {
 		c.Denied, c.Refused = refusal(c.Result.Text.Text)
 	}
 	if extra.background {
-		b.running[id] = true
-		if extra.agentID != "" {
-			b.running[string(extra.agentID)] = true
-		}
+		b.background(id, c.Turn)
+		b.background(string(extra.agentID), c.Turn)
 	}
 }
 

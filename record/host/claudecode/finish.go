@@ -7,9 +7,12 @@ import (
 	"github.com/sixlink/sixlink/record/host"
 )
 
-// finish closes the conversation. sums says that the responses' own figures
-// count (session files); stream-json has its rules by version.
-func (b *builder) finish(sums bool) *host.Conversation {
+// figures says which of the responses' own figures count: those of the main
+// agent, those of subagents.
+type figures struct{ main, sub bool }
+
+// finish closes the conversation.
+func (b *builder) finish(use figures) *host.Conversation {
 	c := b.c
 	b.end(true)
 	for i := range c.Calls {
@@ -18,20 +21,20 @@ func (b *builder) finish(sums bool) *host.Conversation {
 	c.Calls = hostOrder(c.Calls)
 	c.Servers = b.names.list(c.Calls)
 	c.FillCallIDs()
-	b.responses(sums)
+	b.responses(use)
 	if b.full {
 		b.note("limit", "the transcript has more than "+strconv.Itoa(host.MaxItems)+" messages or calls; the rest was left out", host.Src{})
 	}
-	b.caps(sums)
+	b.caps(use.main)
 	return c
 }
 
 // responses gives the messages their usage and, where they count, the turns
 // their sums.
-func (b *builder) responses(sums bool) {
+func (b *builder) responses(use figures) {
 	main, sub := make([]turnUsage, len(b.c.Turns)), make([]turnUsage, len(b.c.Turns))
 	for _, g := range b.groups { // sums do not depend on the order
-		if g.hidden || !sums {
+		if g.hidden || g.sub && !use.sub || !g.sub && !use.main {
 			continue
 		}
 		if g.usage != nil {
@@ -39,13 +42,13 @@ func (b *builder) responses(sums bool) {
 			u.Source, u.Scope = fromResponses, host.OfResponse
 			b.c.Messages[g.msg].Usage = &u
 		}
-		if g.turn < 0 || g.turn >= len(main) {
-			continue
-		}
-		if g.sub {
-			sub[g.turn].add(g.usage)
-		} else {
-			main[g.turn].add(g.usage)
+		turn := b.c.Messages[g.msg].Turn
+		switch {
+		case turn < 0:
+		case g.sub:
+			sub[turn].add(g.usage)
+		default:
+			main[turn].add(g.usage)
 		}
 	}
 	for i := range b.c.Turns {

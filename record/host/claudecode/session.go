@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -96,7 +95,7 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 		if len(orphans) > 0 {
 			return nil, fmt.Errorf("%s is the file of a subagent: name its session's file or folder", orphans[0])
 		}
-		return nil, errors.New("no conversation: the session files hold no prompt and no answer")
+		return nil, errNothing
 	}
 	if len(orphans) > 0 {
 		out[0].Notes = append(out[0].Notes, host.Note{Kind: "agent-without-session",
@@ -176,7 +175,7 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	if err := s.read(f); err != nil {
 		return nil, "", end, err
 	}
-	if len(b.c.Messages) == 0 {
+	if len(b.c.Turns) == 0 && len(b.c.Calls) == 0 {
 		return nil, x.session, end, nil
 	}
 	for _, a := range agents[x.session] {
@@ -184,7 +183,7 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 			return nil, "", end, err
 		}
 	}
-	return b.finish(true), x.session, s.newest, nil
+	return b.finish(figures{main: true, sub: true}), x.session, s.newest, nil
 }
 
 // markCopies marks turns that a resume copied into a new session file (up to
