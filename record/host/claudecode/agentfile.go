@@ -18,7 +18,7 @@ func (b *builder) agentFile(f *agentFile, calls map[string]string) error {
 	for i := range x.nodes {
 		x.nodes[i].live = true
 	}
-	a := &agent{turn: -1}
+	a := &agent{turn: -1, call: -1}
 	a.ID, a.Type, a.Depth = string(f.id), string(f.meta.AgentType), int(f.meta.Depth)
 	first, err := firstPrompt(f.file)
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *builder) agentFile(f *agentFile, calls map[string]string) error {
 		parent = calls[string(f.id)]
 	}
 	if parent != "" {
-		b.unclaim(parent)
+		b.claimed[parent] = true
 	} else {
 		parent = b.claim(first)
 	}

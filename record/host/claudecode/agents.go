@@ -16,7 +16,7 @@ func startsAgent(name string) bool { return name == "Task" || name == "Agent" }
 // agentPrompt is what a call gives its subagent to do.
 func agentPrompt(input jsontext.Value) string {
 	var in struct {
-		Prompt text `json:"prompt"`
+		Prompt long `json:"prompt"`
 	}
 	into(input, &in)
 	return string(in.Prompt)
@@ -31,24 +31,16 @@ func hashOf(s string) string {
 // not claimed yet; "" when there is none.
 func (b *builder) claim(prompt string) string {
 	h := hashOf(prompt)
-	ids := b.tasks[h]
-	if len(ids) == 0 {
-		return ""
-	}
-	b.tasks[h] = ids[1:]
-	return ids[0]
-}
-
-// unclaim takes a call out of those that wait for their subagent.
-func (b *builder) unclaim(id string) {
-	for h, ids := range b.tasks {
-		for i := range ids {
-			if ids[i] == id {
-				b.tasks[h] = append(ids[:i:i], ids[i+1:]...)
-				return
-			}
+	for ids := b.tasks[h]; len(ids) > 0; {
+		id := ids[0]
+		ids = ids[1:]
+		b.tasks[h] = ids
+		if !b.claimed[id] {
+			b.claimed[id] = true
+			return id
 		}
 	}
+	return ""
 }
 
 // link gives an agent its parent call, and with it its turn and depth.
@@ -57,7 +49,7 @@ func (b *builder) link(a *agent, parent string) {
 	if !ok || parent == "" {
 		return
 	}
-	a.ParentCall, a.turn = parent, b.c.Calls[i].Turn
+	a.ParentCall, a.call = parent, i
 	if up := b.c.Calls[i].Agent; up != nil && a.Depth == 0 {
 		a.Depth = up.Depth + 1
 	}

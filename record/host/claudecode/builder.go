@@ -21,10 +21,12 @@ type builder struct {
 	calls   map[string]int      // by id, in c.Calls
 	tasks   map[string][]string // calls that start subagents, by their prompt's hash, not yet claimed
 	running map[string]int      // background subagents by call id and agent id: the turn that started them
+	claimed map[string]bool     // calls whose subagent was found
 	command *host.Prompt        // "/name" that no output followed yet
 	denials map[string]string   // by call id, told before the result
 	ghosts  int                 // results without a call
 	full    bool                // MaxItems was reached
+	parts   int                 // of all messages
 	noTimes int                 // main records without a time
 	times   int                 // and with one
 	tail    tail                // what the main agent did last
@@ -67,7 +69,7 @@ type group struct {
 
 func newBuilder() *builder {
 	return &builder{c: &host.Conversation{Host: host.Host{Name: "claude-code"}}, names: newNamer(), groups: map[string]*group{},
-		calls: map[string]int{}, tasks: map[string][]string{}, running: map[string]int{}, denials: map[string]string{}, seenID: map[string]bool{}}
+		calls: map[string]int{}, tasks: map[string][]string{}, running: map[string]int{}, claimed: map[string]bool{}, denials: map[string]string{}, seenID: map[string]bool{}}
 }
 
 // event is what all records have in common.
@@ -81,7 +83,8 @@ type event struct {
 // agent is a subagent while its records are read.
 type agent struct {
 	host.Agent
-	turn int
+	call int // the call that started it, in c.Calls; -1: unknown
+	turn int // where call is unknown
 }
 
 func (a *agent) model() *host.Agent {
@@ -110,10 +113,14 @@ func (b *builder) cur() int {
 }
 
 func (b *builder) turnOf(e *event) int {
-	if e.agent != nil {
-		return e.agent.turn
+	switch a := e.agent; {
+	case a == nil:
+		return b.cur()
+	case a.call >= 0:
+		return b.c.Calls[a.call].Turn
+	default:
+		return min(a.turn, len(b.c.Turns)-1)
 	}
-	return b.cur()
 }
 
 func (b *builder) note(kind, text string, src host.Src) {
@@ -171,10 +178,13 @@ func (b *builder) answered() bool {
 
 // background notes a subagent that goes on after the call's result.
 func (b *builder) background(id string, turn int) {
-	if id != "" && len(b.running) < host.MaxItems {
+	if id != "" && len(b.running) < maxRunning {
 		b.running[id] = turn
 	}
 }
+
+// maxRunning bounds the subagents that run at one time.
+const maxRunning = 1000
 
 // works says that a subagent which that turn started is at work.
 func (b *builder) works(turn int) bool {
@@ -248,7 +258,7 @@ func (b *builder) queued(list []block, e *event) {
 
 // user appends a message of the user's role.
 func (b *builder) user(list []block, hidden string, e *event) {
-	b.message(host.Message{ID: e.id, Role: host.User, Turn: b.turnOf(e), Parts: partsOf(list), At: e.at, Agent: e.agent.model(),
+	b.message(host.Message{ID: e.id, Role: host.User, Turn: b.turnOf(e), Parts: b.partsOf(list), At: e.at, Agent: e.agent.model(),
 		Hidden: hidden, Src: e.src})
 }
 
@@ -309,7 +319,7 @@ func (b *builder) assistant(m *message, list []block, apiError bool, l *event) {
 		g.usage = u // the last is the final one
 	}
 	msg := &b.c.Messages[g.msg]
-	msg.Parts = append(msg.Parts, partsOf(list)...)
+	msg.Parts = append(msg.Parts, b.partsOf(list)...)
 	main := l.agent == nil && !synthetic && b.turn != nil && b.turn.last == g
 	if main {
 		b.tail = tailAnswer
@@ -496,8 +506,15 @@ func (b *builder) deny(id, why string) {
 	}
 }
 
+// maxParts bounds the parts of all messages together.
+const maxParts = 2 * host.MaxItems
+
 // partsOf lists the kinds and sizes of blocks.
-func partsOf(list []block) []host.Part {
+func (b *builder) partsOf(list []block) []host.Part {
+	if b.parts += len(list); b.parts > maxParts {
+		b.full = true
+		return nil
+	}
 	var parts []host.Part
 	for i := range list {
 		b := &list[i]

@@ -22,7 +22,7 @@ type payload struct {
 	Event     text           `json:"hook_event_name"`
 	Session   text           `json:"session_id"`
 	PromptID  text           `json:"prompt_id"`
-	Prompt    text           `json:"prompt"`
+	Prompt    long           `json:"prompt"`
 	AgentID   text           `json:"agent_id"`
 	AgentType text           `json:"agent_type"`
 	ToolUseID text           `json:"tool_use_id"`
@@ -42,7 +42,6 @@ type hooks struct {
 	*builder
 	agents  map[text]*agent
 	parents map[text]string // of agents: the call that started each
-	stopped bool            // a Stop came for the turn that is open
 	src     int
 }
 
@@ -119,7 +118,6 @@ func (s *hooks) payload(p *payload, e *event) bool {
 			e.id = string(p.PromptID)
 			s.prompt(host.Human, string(p.PromptID), list, e)
 		}
-		s.stopped = false
 	case "PreToolUse":
 		s.before(p, e)
 	case "PostToolUse", "PostToolUseFailure":
@@ -137,7 +135,7 @@ func (s *hooks) payload(p *payload, e *event) bool {
 func (s *hooks) agent(p *payload) *agent {
 	a, ok := s.agents[p.AgentID]
 	if !ok {
-		a = &agent{turn: s.cur()}
+		a = &agent{turn: s.cur(), call: -1}
 		a.ID, a.Type, a.Depth = string(p.AgentID), string(p.AgentType), 1
 		if len(s.agents) < host.MaxItems {
 			s.agents[p.AgentID] = a
@@ -166,7 +164,6 @@ func (s *hooks) before(p *payload, e *event) {
 	s.call(&block{Type: "tool_use", ID: p.ToolUseID, Name: p.Tool, Input: p.Input}, "", 0, e)
 	if e.agent == nil && s.turn != nil {
 		s.tail = tailResult
-		s.stopped = false
 	}
 }
 
@@ -205,7 +202,7 @@ func (s *hooks) stop(p *payload, e *event) {
 	if s.turn.woken && s.turn.final != nil && s.turn.final.State == host.HasText {
 		t.Earlier = append(t.Earlier, *s.turn.final)
 	}
-	answer := string(stringOf(p.Last))
+	answer := string(longOf(p.Last))
 	f := host.FinalText{State: host.EmptyText, Src: e.src}
 	switch {
 	case p.Last.Kind() != '"':
@@ -213,7 +210,7 @@ func (s *hooks) stop(p *payload, e *event) {
 	case strings.TrimSpace(answer) != "":
 		f.State, f.Text = host.HasText, s.keep.Text(answer, host.MaxText)
 	}
-	s.turn.final, s.turn.woken, s.stopped = &f, false, true
+	s.turn.final, s.turn.woken = &f, false
 	if s.tail != tailInterrupt {
 		s.tail = tailAnswer
 	}
@@ -224,9 +221,7 @@ func (s *hooks) stop(p *payload, e *event) {
 			delete(s.running, id)
 		}
 	}
-	var tasks []jsontext.Value
-	_ = json.Unmarshal(p.Tasks, &tasks, readOptions) // none: nothing runs
-	for _, v := range tasks {
+	each(p.Tasks, func(v jsontext.Value) {
 		var o struct {
 			ID     text `json:"id"`
 			Status text `json:"status"`
@@ -234,7 +229,7 @@ func (s *hooks) stop(p *payload, e *event) {
 		if into(v, &o) && o.Status == "running" {
 			s.background(string(o.ID), s.turn.index)
 		}
-	}
+	})
 }
 
 // close gives the subagents the calls that started them, which their own hooks
@@ -247,7 +242,7 @@ func (s *hooks) close() *host.Conversation {
 		c := &s.c.Calls[i]
 		if c.Agent != nil {
 			if a := s.agents[text(c.Agent.ID)]; a != nil {
-				c.Agent, c.Turn = a.model(), a.turn
+				c.Agent, c.Turn = a.model(), s.turnOf(&event{agent: a})
 			}
 		}
 	}

@@ -17,9 +17,11 @@ func (x *index) mark() []host.Branch {
 		}
 	}
 	groups := map[key]bool{}
-	for i := leaf; i >= 0; i = x.before(i) {
+	free := newFree(x.nodes)
+	for i := leaf; i >= 0; i = x.before(i, free) {
 		nd := &x.nodes[i]
 		nd.live = true
+		free.take(i)
 		if nd.kind == kAssistant && !x.retracted[nd.self] {
 			groups[nd.group] = true
 		}
@@ -47,7 +49,7 @@ func (x *index) mark() []host.Branch {
 
 // before is the node that leads to i; -1 at the beginning. It never returns a
 // node that is live already, so that a walk ends.
-func (x *index) before(i int32) int32 {
+func (x *index) before(i int32, free free) int32 {
 	nd := &x.nodes[i]
 	parent := nd.parent
 	if parent == (key{}) {
@@ -60,12 +62,36 @@ func (x *index) before(i int32) int32 {
 		return p
 	}
 	// The parent is not in the file, or we came from it: the record before.
-	for j := i - 1; j >= 0; j-- {
-		if !x.nodes[j].live && !x.nodes[j].side {
-			return j
+	return free.below(i)
+}
+
+// free finds the nodes of the main agent that are not live yet. Files are
+// strangers': without it a walk could be made to look at all nodes at every step.
+type free []int32 // of each place, one more than a place at or below it
+
+func newFree(nodes []node) free {
+	f := make(free, len(nodes)+1)
+	for i := range nodes {
+		f[i+1] = int32(i + 1)
+		if nodes[i].side {
+			f[i+1] = int32(i)
 		}
 	}
-	return -1
+	return f
+}
+
+func (f free) take(i int32) { f[i+1] = i }
+
+// below is the last free node before i, -1 when there is none.
+func (f free) below(i int32) int32 {
+	root := i
+	for f[root] != root {
+		root = f[root]
+	}
+	for f[i] != root { // so that the next one is found at once
+		f[i], i = root, f[i]
+	}
+	return root - 1
 }
 
 // hangsOnLive says that a record that is neither prompt nor answer belongs to

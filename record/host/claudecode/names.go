@@ -34,6 +34,7 @@ func Norm(name string) string {
 // namer knows the servers and the raw tool names that a transcript tells.
 type namer struct {
 	servers []string               // as the host keys them, in order of appearance
+	norms   []string               // the same as tools' names hold them
 	seen    map[string]bool        // of servers
 	status  map[string]string      // of servers
 	raw     map[rawKey]string      // "" where two raw names are shown alike
@@ -45,7 +46,7 @@ type rawKey struct{ server, shown string } // both normalised
 type attribution struct{ server, tool string }
 
 // maxServers bounds the servers that are kept apart.
-const maxServers = 1000
+const maxServers = 200
 
 func newNamer() *namer {
 	return &namer{seen: map[string]bool{}, status: map[string]string{}, raw: map[rawKey]string{}, byCall: map[string]attribution{}}
@@ -58,6 +59,7 @@ func (n *namer) server(name, status string) {
 	if !n.seen[name] {
 		n.seen[name] = true
 		n.servers = append(n.servers, name)
+		n.norms = append(n.norms, Norm(name))
 	}
 	if status != "" {
 		n.status[name] = status
@@ -86,15 +88,14 @@ func (n *namer) split(name string) (server, shown string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	best := ""
-	for _, s := range n.servers {
-		p := Norm(s) + sep
-		if strings.HasPrefix(rest, p) && len(rest) > len(p) && len(p) > len(Norm(best))+len(sep) {
-			best = s
+	best := -1
+	for i, s := range n.norms {
+		if tool, ok := strings.CutPrefix(rest, s); ok && len(tool) > len(sep) && strings.HasPrefix(tool, sep) && (best < 0 || len(s) > len(n.norms[best])) {
+			best = i
 		}
 	}
-	if best != "" {
-		return best, rest[len(Norm(best)+sep):], true
+	if best >= 0 {
+		return n.servers[best], rest[len(n.norms[best])+len(sep):], true
 	}
 	server, shown, ok = strings.Cut(rest, sep)
 	return server, shown, ok && server != "" && shown != ""

@@ -251,7 +251,7 @@ func (r *reader) side(nd *node, at int32, l *line) *agent {
 	}
 	a, ok := r.sides[root]
 	if !ok {
-		a = &agent{turn: r.b.cur()}
+		a = &agent{turn: r.b.cur(), call: -1}
 		a.ID = string(cmp.Or(l.AgentID, l.UUID))
 		a.Depth = 1
 		var m message

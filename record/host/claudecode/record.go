@@ -1,6 +1,9 @@
 package claudecode
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -12,10 +15,10 @@ import (
 // another type than expected is read as absent, so that it does not take the
 // rest of its line with it.
 
-// text is a string, "" where the member is something else.
-type text string
+// long is a string, "" where the member is something else.
+type long string
 
-func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (t *long) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '"' {
 		*t = ""
 		return dec.SkipValue()
@@ -24,7 +27,27 @@ func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	*t = text(tok.String())
+	*t = long(tok.String())
+	return nil
+}
+
+// text is an id, a name or a word: they are kept, so each is bounded. One over
+// the bound is replaced by its beginning and its hash, which keeps equality.
+type text string
+
+// maxText bounds a text, in bytes; ids that hosts make have some 40.
+const maxText = 512
+
+func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var l long
+	if err := l.UnmarshalJSONFrom(dec); err != nil {
+		return err
+	}
+	if len(l) > maxText {
+		sum := sha256.Sum256([]byte(l))
+		l = long(strings.ToValidUTF8(string(l[:64]), "")) + "…sha256:" + long(hex.EncodeToString(sum[:]))
+	}
+	*t = text(l)
 	return nil
 }
 
@@ -56,19 +79,39 @@ func (l *texts) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	var items []text
-	if v.Kind() == '[' && json.Unmarshal(v, &items, readOptions) == nil {
-		for _, s := range items {
-			if s != "" {
-				*l = append(*l, string(s))
-			}
+	each(v, func(v jsontext.Value) {
+		if t := stringOf(v); t != "" {
+			*l = append(*l, string(t))
 		}
-	}
+	})
 	return nil
 }
 
 // readOptions: bytes that are no UTF-8 are replaced, not refused.
 var readOptions = jsontext.AllowInvalidUTF8(true)
+
+// maxList bounds the elements of a list that are looked at. The host writes one
+// block a line, an API message has tens.
+const maxList = 10_000
+
+// each calls do for the first elements of a list. Elements are read one by one,
+// since a list of many small ones would take a multiple of its text.
+func each(list jsontext.Value, do func(v jsontext.Value)) {
+	if list.Kind() != '[' {
+		return
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(list), readOptions)
+	if _, err := dec.ReadToken(); err != nil {
+		return
+	}
+	for n := 0; n < maxList && dec.PeekKind() != ']'; n++ {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return
+		}
+		do(v)
+	}
+}
 
 // into reads v as an object; false when it is none.
 func into(v jsontext.Value, to any) bool {
@@ -105,7 +148,6 @@ type line struct {
 	AttrTool      text           `json:"attributionMcpTool"`
 	Supersedes    texts          `json:"supersedesUuids"`
 	Retracted     texts          `json:"retractedMessageUuids"`
-	Content       text           `json:"content"` // of system lines
 }
 
 // message is the API message of an assistant or user record.
@@ -124,48 +166,42 @@ type block struct {
 	Name      text           `json:"name"`
 	Server    text           `json:"server_name"`
 	Input     jsontext.Value `json:"input"`
-	Text      text           `json:"text"`
-	Thinking  text           `json:"thinking"`
+	Text      long           `json:"text"`
+	Thinking  long           `json:"thinking"`
 	ToolUseID text           `json:"tool_use_id"`
 	Content   jsontext.Value `json:"content"`
 	IsError   flag           `json:"is_error"`
 	Source    jsontext.Value `json:"source"`
 }
 
-// maxBlocks bounds the blocks of one record that are looked at; the host writes one a
-// line, an API message has tens.
-const maxBlocks = 10_000
-
 // blocks reads a content: a string is one text block. ok is false when it is
 // neither a string nor a list.
 func blocks(content jsontext.Value) (list []block, ok bool) {
 	switch content.Kind() {
 	case '"':
-		var s text
-		if json.Unmarshal(content, &s, readOptions) != nil {
-			return nil, false
-		}
-		return []block{{Type: "text", Text: s}}, true
+		return []block{{Type: "text", Text: longOf(content)}}, true
 	case '[':
-		var raw []jsontext.Value
-		if json.Unmarshal(content, &raw, readOptions) != nil {
-			return nil, false
-		}
-		for _, v := range raw[:min(len(raw), maxBlocks)] {
+		each(content, func(v jsontext.Value) {
 			var b block
 			if into(v, &b) {
 				list = append(list, b)
 			} else if v.Kind() == '"' {
-				list = append(list, block{Type: "text", Text: stringOf(v)})
+				list = append(list, block{Type: "text", Text: longOf(v)})
 			}
-		}
+		})
 		return list, true
 	}
 	return nil, false
 }
 
-func stringOf(v jsontext.Value) text {
-	var s text
+func stringOf(v jsontext.Value) (s text) {
+	if v.Kind() != '"' || json.Unmarshal(v, &s, readOptions) != nil {
+		return ""
+	}
+	return s
+}
+
+func longOf(v jsontext.Value) (s long) {
 	if v.Kind() != '"' || json.Unmarshal(v, &s, readOptions) != nil {
 		return ""
 	}

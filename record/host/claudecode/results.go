@@ -36,8 +36,8 @@ func resultOf(content jsontext.Value, keep *host.Keeper) *host.CallResult {
 func mediaOf(b *block) host.Media {
 	var s struct {
 		Media text `json:"media_type"`
-		Data  text `json:"data"`
-		URL   text `json:"url"`
+		Data  long `json:"data"`
+		URL   long `json:"url"`
 	}
 	into(b.Source, &s)
 	m := host.Media{Type: string(s.Media)}

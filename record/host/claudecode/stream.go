@@ -176,7 +176,7 @@ func (s *stream) event(n int64, ev *streamEvent) {
 func (s *stream) agent(ev *streamEvent) *agent {
 	a, ok := s.agents[ev.Parent]
 	if !ok {
-		a = &agent{turn: s.cur()}
+		a = &agent{turn: s.cur(), call: -1}
 		a.ParentCall = string(ev.Parent)
 		s.link(a, string(ev.Parent))
 		a.Depth = max(a.Depth, 1)
@@ -221,9 +221,7 @@ func (s *stream) answer(ev *streamEvent, e *event) bool {
 	if e.agent == nil && m.Model != "<synthetic>" {
 		s.segmentBegins(e)
 	}
-	var metas []jsontext.Value
-	_ = json.Unmarshal(ev.UseMeta, &metas, readOptions) // none: nothing is learned
-	for _, v := range metas {
+	each(ev.UseMeta, func(v jsontext.Value) {
 		var t struct {
 			ID   text `json:"id"`
 			Tool text `json:"tool_name"`
@@ -231,7 +229,7 @@ func (s *stream) answer(ev *streamEvent, e *event) bool {
 		if into(v, &t) && len(s.names.byCall) < host.MaxItems {
 			s.names.byCall[string(t.ID)] = attribution{tool: string(t.Tool)}
 		}
-	}
+	})
 	s.assistant(&m, list, false, e)
 	return true
 }
@@ -247,9 +245,7 @@ func (s *stream) said(ev *streamEvent, e *event) bool {
 	}
 	isResult := false
 	kinds := map[text]text{}
-	var metas []jsontext.Value
-	_ = json.Unmarshal(ev.ResultMeta, &metas, readOptions) // none: nothing is learned
-	for _, v := range metas {
+	each(ev.ResultMeta, func(v jsontext.Value) {
 		var t struct {
 			ID   text `json:"id"`
 			Kind text `json:"non_execution_kind"`
@@ -257,7 +253,7 @@ func (s *stream) said(ev *streamEvent, e *event) bool {
 		if into(v, &t) {
 			kinds[t.ID] = t.Kind
 		}
-	}
+	})
 	var use struct {
 		Async flag `json:"isAsync"`
 		Agent text `json:"agentId"`
@@ -299,9 +295,7 @@ func (s *stream) system(ev *streamEvent, e *event) bool {
 			s.version = string(ev.Version)
 			s.c.Host.Version = s.version
 		}
-		var list []jsontext.Value
-		_ = json.Unmarshal(ev.Servers, &list, readOptions) // none: no servers
-		for _, v := range list {
+		each(ev.Servers, func(v jsontext.Value) {
 			var o struct {
 				Name   text `json:"name"`
 				Status text `json:"status"`
@@ -309,7 +303,7 @@ func (s *stream) system(ev *streamEvent, e *event) bool {
 			if into(v, &o) {
 				s.names.server(string(o.Name), string(o.Status))
 			}
-		}
+		})
 	case "permission_denied":
 		s.deny(string(ev.ToolUseID), host.DeniedUnstated)
 	case "compact_boundary":
@@ -338,17 +332,15 @@ func (s *stream) result(ev *streamEvent, e *event) bool {
 	if u := modelUsageOf(ev.ModelUsage); u != nil {
 		s.c.Usage = []host.Usage{*u} // cumulative: the last one counts
 	}
-	var denials []jsontext.Value
-	_ = json.Unmarshal(ev.Denials, &denials, readOptions) // none: nothing was denied
-	for _, v := range denials {
+	each(ev.Denials, func(v jsontext.Value) {
 		var d struct {
 			ID text `json:"tool_use_id"`
 		}
 		if into(v, &d) {
 			s.deny(string(d.ID), host.DeniedUnstated)
 		}
-	}
-	answer := string(stringOf(ev.Result))
+	})
+	answer := string(longOf(ev.Result))
 	failed := ev.IsError.on || strings.HasPrefix(string(ev.Subtype), "error")
 	origin := kindOf(ev.Origin)
 	system := origin != "" && origin != "human"
@@ -410,11 +402,6 @@ func (s *stream) merge() {
 	for i := s.segCalls; i < len(s.c.Calls); i++ {
 		if s.c.Calls[i].Turn == k {
 			s.c.Calls[i].Turn = k - 1
-		}
-	}
-	for _, a := range s.agents {
-		if a.turn == k {
-			a.turn = k - 1
 		}
 	}
 	prev := &s.c.Turns[k-1]

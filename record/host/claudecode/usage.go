@@ -46,7 +46,8 @@ func usageOf(v jsontext.Value) *host.Usage {
 // agents and the auxiliary calls of the host.
 func modelUsageOf(v jsontext.Value) *host.Usage {
 	var models map[string]jsontext.Value
-	if v.Kind() != '{' || json.Unmarshal(v, &models, readOptions) != nil || len(models) == 0 {
+	const max = 1 << 20 // some hundred bytes a model
+	if v.Kind() != '{' || len(v) > max || json.Unmarshal(v, &models, readOptions) != nil || len(models) == 0 {
 		return nil
 	}
 	var out *host.Usage
