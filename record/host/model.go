@@ -466,9 +466,10 @@ const (
 	MaxText = 256 << 10
 	// MaxValue bounds arguments, structured results and result texts.
 	MaxValue = 64 << 10
-	// MaxKept bounds all texts and values of one conversation together. Past it
-	// they are kept by length and hash alone.
-	MaxKept = 32 << 20
+	// MaxKept bounds the prompts and final texts of one conversation together, and
+	// once more its arguments and results. Past it they are kept by length and hash
+	// alone. The two are apart so that no result takes the room of the last answer.
+	MaxKept = 16 << 20
 	// MaxItems bounds the messages and, apart, the calls of one conversation.
 	MaxItems = 500_000
 )

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -403,16 +404,16 @@ func (b *builder) call(k *block, msg string, index int, e *event) {
 		b.full = true
 		return
 	}
-	c := host.Call{HostCallID: id, Name: string(k.Name), Args: b.keep.Value(k.Input), ArgsSource: host.ArgsFromHost, At: e.at,
+	c := host.Call{HostCallID: id, Name: string(k.Name), ArgsSource: host.ArgsFromHost, At: e.at,
 		Agent: e.agent.model(), Turn: b.turnOf(e), Message: msg, Src: e.src}
-	if c.Args == nil {
-		c.ArgsSource = ""
-	}
 	switch k.Type {
 	case "mcp_tool_use":
 		c.Kind, c.Server, c.Tool.Shown = host.HostedCall, string(k.Server), string(k.Name)
 	case "server_tool_use":
 		c.Kind, c.Tool.Shown = host.HostedCall, string(k.Name)
+	}
+	if c.Args = b.keep.ValueUpTo(k.Input, b.room(&c)); c.Args == nil {
+		c.ArgsSource = ""
 	}
 	if why, ok := b.denials[id]; ok && id != "" {
 		c.Denied = why
@@ -449,7 +450,7 @@ func (b *builder) result(k *block, extra resultExtra, e *event) {
 		b.tail = tailResult
 	}
 	isError := k.IsError.on
-	c.Result, c.HostError, c.EndedAt, c.ResultSrc = resultOf(k.Content, &b.keep), &isError, e.at, e.src
+	c.Result, c.HostError, c.EndedAt, c.ResultSrc = resultOf(k.Content, &b.keep, b.room(c)), &isError, e.at, e.src
 	c.Result.Structured = b.keep.Value(extra.structured)
 	if extra.denial != "" && (c.Denied == "" || c.Denied == host.DeniedUnstated) {
 		c.Denied = string(extra.denial)
@@ -461,6 +462,16 @@ func (b *builder) result(k *block, extra resultExtra, e *event) {
 		b.background(id, c.Turn)
 		b.background(string(extra.agentID), c.Turn)
 	}
+}
+
+// room is how many bytes of a call's arguments, and of its result, are kept. What the
+// host's own tools read and write is often whole files, and no check asks for it.
+func (b *builder) room(c *host.Call) int {
+	const builtin = 4 << 10
+	if c.Kind == host.HostedCall || strings.HasPrefix(c.Name, prefix) || b.names.byCall[c.HostCallID].server != "" {
+		return host.MaxValue
+	}
+	return builtin
 }
 
 // resultExtra is what stands beside a result block.

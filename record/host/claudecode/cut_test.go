@@ -31,7 +31,9 @@ type sampleFile struct {
 	data []byte
 }
 
-func sampleFiles(t *testing.T, name string) []sampleFile {
+func sampleFiles(t *testing.T, name string) []sampleFile { return readSample(t, name) }
+
+func readSample(t testing.TB, name string) []sampleFile {
 	t.Helper()
 	var out []sampleFile
 	root := hostsDir + name

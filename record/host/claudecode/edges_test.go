@@ -1,0 +1,318 @@
+package claudecode_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sixlink/sixlink/record/host"
+	"github.com/sixlink/sixlink/record/host/claudecode"
+)
+
+// file builds a session file line by line, for what no sample holds.
+type file struct {
+	b    strings.Builder
+	last string
+	n    int
+}
+
+func (f *file) line(format string, args ...any) { fmt.Fprintf(&f.b, format+"\n", args...) }
+
+// add writes a record whose parent is the one before; it returns its uuid.
+func (f *file) add(typ, message, more string) string { return f.under(f.last, typ, message, more) }
+
+func (f *file) under(parent, typ, message, more string) string {
+	f.n++
+	id := fmt.Sprintf("u%d", f.n)
+	p := "null"
+	if parent != "" {
+		p = `"` + parent + `"`
+	}
+	if more != "" {
+		more = "," + more
+	}
+	f.line(`{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"s","version":"2.1.300","timestamp":"2026-11-30T10:00:%02dZ","message":%s%s}`,
+		typ, id, p, f.n%60, message, more)
+	f.last = id
+	return id
+}
+
+func (f *file) prompt(s string) string {
+	return f.add("user", fmt.Sprintf(`{"role":"user","content":%q}`, s), "")
+}
+
+func (f *file) answer(id, s string) string {
+	return f.add("assistant", fmt.Sprintf(`{"id":%q,"model":"m","content":[{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4}}`, id, s), "")
+}
+
+func (f *file) call(msg, id, tool string) string {
+	return f.add("assistant", fmt.Sprintf(`{"id":%q,"model":"m","content":[{"type":"tool_use","id":%q,"name":%q,"input":{"a":1}}],"stop_reason":"tool_use"}`, msg, id, tool), "")
+}
+
+func (f *file) result(id, s string, more string) string {
+	return f.add("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q,"is_error":true}]}`, id, s), more)
+}
+
+func (f *file) read(t *testing.T) *host.Conversation {
+	t.Helper()
+	cs, err := claudecode.Session.Import([]*host.File{host.BytesFile("s.jsonl", []byte(f.b.String()))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cs) != 1 {
+		t.Fatalf("%d conversations", len(cs))
+	}
+	return cs[0]
+}
+
+// story is the turns as one text: status, prompts -> answer.
+func story(c *host.Conversation) string {
+	var b strings.Builder
+	for _, t := range c.Turns {
+		fmt.Fprintf(&b, "%s %s:", t.Origin, t.Status)
+		for _, p := range t.Prompts {
+			fmt.Fprintf(&b, " %q", p.Text.Text)
+		}
+		fmt.Fprintf(&b, " -> %s %q", t.FinalText.State, t.FinalText.Text.Text)
+		for _, e := range t.Earlier {
+			fmt.Fprintf(&b, " after %q", e.Text.Text)
+		}
+		for _, id := range t.CallIDs {
+			fmt.Fprintf(&b, " [%s]", id)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestEdges(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		build func(f *file)
+		want  string
+		check func(t *testing.T, c *host.Conversation)
+	}{
+		{name: "an edited prompt leaves the old branch", build: func(f *file) {
+			f.prompt("one")
+			top := f.answer("m1", "first")
+			f.prompt("two, wrong")
+			f.call("m2", "c-dead", "mcp__s__t")
+			f.result("c-dead", "x", "")
+			f.answer("m3", "dead")
+			f.last = top
+			f.prompt("two, right")
+			f.answer("m4", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two, right" -> text "second"
+`, check: func(t *testing.T, c *host.Conversation) {
+			want := []host.Branch{{Why: "another prompt was sent in its place", Messages: 3, Calls: 1, CallIDs: []string{"c-dead"}, Src: host.Src{Line: 3}}}
+			if d := cmp.Diff(want, c.Branches); d != "" {
+				t.Error(d)
+			}
+		}},
+		{name: "the first prompt edited", build: func(f *file) {
+			f.prompt("old")
+			f.answer("m1", "old")
+			f.last = ""
+			f.prompt("new")
+			f.answer("m2", "new")
+		}, want: "human complete: \"new\" -> text \"new\"\n"},
+		{name: "results of parallel calls are siblings", build: func(f *file) {
+			f.prompt("go")
+			f.call("m1", "c1", "mcp__s__t")
+			one := f.last
+			f.call("m1", "c2", "mcp__s__t")
+			f.under(f.last, "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"b"}]}`, "")
+			f.under(one, "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a"}]}`, "")
+			f.answer("m2", "done")
+		}, want: "human complete: \"go\" -> text \"done\" [c1] [c2]\n", check: func(t *testing.T, c *host.Conversation) {
+			if c.Caps.Calls != host.Present || len(c.Branches) != 0 {
+				t.Errorf("caps %+v, branches %+v", c.Caps, c.Branches)
+			}
+		}},
+		{name: "parents that are not in the file, and a loop", build: func(f *file) {
+			f.under("gone", "user", `{"role":"user","content":"one"}`, "")
+			f.under("u3", "assistant", `{"id":"m1","model":"m","content":[{"type":"text","text":"first"}],"stop_reason":"end_turn"}`, "")
+			f.under("u2", "user", `{"role":"user","content":"two"}`, "")
+			f.answer("m2", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two" -> text "second"
+`},
+		{name: "a compaction and records written anew", build: func(f *file) {
+			f.prompt("one")
+			kept := f.answer("m1", "first")
+			f.line(`{"type":"system","subtype":"compact_boundary","uuid":"cb","parentUuid":null,"logicalParentUuid":%q,"sessionId":"s"}`, kept)
+			f.under("cb", "user", `{"role":"user","content":"This session is being continued from a previous conversation that ran out of context."}`, `"isCompactSummary":true`)
+			f.line(`{"type":"assistant","uuid":%q,"parentUuid":%q,"sessionId":"s","message":{"id":"m1","model":"m","content":[{"type":"text","text":"first"}]}}`, kept, f.last)
+			f.prompt("two")
+			f.answer("m2", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two" -> text "second"
+`, check: func(t *testing.T, c *host.Conversation) {
+			if c.Sources[0].Skipped["repeated record"] != 1 {
+				t.Errorf("source %+v", c.Sources[0])
+			}
+		}},
+		{name: "an interrupt", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "Let me")
+			f.prompt("[Request interrupted by user]")
+			f.prompt("two")
+			f.answer("m2", "second")
+		}, want: `human interrupted: "one" -> text "Let me"
+human complete: "two" -> text "second"
+`},
+		{name: "an interrupt during a tool", build: func(f *file) {
+			f.prompt("one")
+			f.call("m1", "c1", "mcp__s__t")
+			f.result("c1", "The user doesn't want to proceed with this tool use.", `"toolDenialKind":"cancelled"`)
+			f.prompt("[Request interrupted by user for tool use]")
+		}, want: "human interrupted: \"one\" -> empty \"\" [c1]\n", check: func(t *testing.T, c *host.Conversation) {
+			if c.Calls[0].Denied != host.DeniedCancelled {
+				t.Errorf("call %+v", c.Calls[0])
+			}
+		}},
+		{name: "an API error is no answer", build: func(f *file) {
+			f.prompt("one")
+			f.add("assistant", `{"id":"e1","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 overloaded"}]}`, `"isApiErrorMessage":true`)
+			f.prompt("two")
+			f.answer("m1", "second")
+			f.add("assistant", `{"id":"e2","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}],"stop_reason":"stop_sequence"}`, "")
+		}, want: `human error: "one" -> absent ""
+human complete: "two" -> text "second"
+`, check: func(t *testing.T, c *host.Conversation) {
+			if c.Turns[0].Error != "API Error: 529 overloaded" || c.Caps.FinalText != host.Partial || c.Caps.Tokens != host.Present {
+				t.Errorf("turn %+v, caps %+v", c.Turns[0], c.Caps)
+			}
+		}},
+		{name: "a command for the model is a prompt, a local one is none", build: func(f *file) {
+			f.prompt("<command-message>review</command-message>\n<command-name>/review</command-name>")
+			f.add("user", `{"role":"user","content":[{"type":"text","text":"Review the code."}]}`, `"isMeta":true`)
+			f.answer("m1", "reviewed")
+			f.prompt("<command-name>/cost</command-name>")
+			f.prompt("<local-command-stdout>0.1</local-command-stdout>")
+		}, want: "human complete: \"<command-message>review</command-message>\\n<command-name>/review</command-name>\" -> text \"reviewed\"\n"},
+		{name: "wakeups extend the turn", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "wait")
+			f.add("user", `{"role":"user","content":"<task-notification>done</task-notification>"}`, `"origin":{"kind":"task-notification"},"promptSource":"system"`)
+			f.answer("m2", "now")
+			f.add("user", `{"role":"user","content":"hello from a peer"}`, `"origin":{"kind":"peer"}`)
+		}, want: "human open: \"one\" -> text \"now\" after \"wait\"\n"},
+		{name: "a background agent keeps the turn open", build: func(f *file) {
+			f.prompt("one")
+			f.call("m1", "c1", "Agent")
+			f.result("c1", "launched", `"toolUseResult":{"isAsync":true,"agentId":"a1"}`)
+			f.answer("m2", "it runs")
+		}, want: "human open: \"one\" -> text \"it runs\" [c1]\n"},
+		{name: "a last message of calls alone has no text", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "Let me look.")
+			f.call("m2", "c1", "mcp__s__t")
+			f.result("c1", "x", "")
+			f.prompt("two")
+		}, want: `human interrupted: "one" -> empty "" [c1]
+human open: "two" -> absent ""
+`},
+		{name: "an answer before any prompt", build: func(f *file) {
+			f.answer("m0", "resumed")
+			f.prompt("one")
+			f.answer("m1", "first")
+		}, want: `system complete: -> text "resumed"
+human complete: "one" -> text "first"
+`, check: func(t *testing.T, c *host.Conversation) {
+			if c.TurnCount() != 1 {
+				t.Errorf("%d turns", c.TurnCount())
+			}
+		}},
+		{name: "a prompt with an image", build: func(f *file) {
+			f.add("user", `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAEC"}}]}`, "")
+			f.answer("m1", "three bytes")
+		}, want: "human complete: \"\" -> text \"three bytes\"\n", check: func(t *testing.T, c *host.Conversation) {
+			if m := c.Turns[0].Prompts[0].Media; len(m) != 1 || m[0].Bytes != 3 {
+				t.Errorf("media %+v", m)
+			}
+		}},
+		{name: "a call's result twice", build: func(f *file) {
+			f.prompt("one")
+			f.call("m1", "c1", "mcp__s__t")
+			f.result("c1", "first", "")
+			f.result("c1", "second", "")
+			f.line(`{"type":"api-request-blob","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"third"}]}}`)
+			f.answer("m2", "done")
+		}, want: "human complete: \"one\" -> text \"done\" [c1]\n", check: func(t *testing.T, c *host.Conversation) {
+			if s := c.Calls[0].Result.Text.Text; s != "first" {
+				t.Errorf("result %q", s)
+			}
+		}},
+		{name: "members of another type", build: func(f *file) {
+			f.add("user", `{"role":"user","content":"one"}`, `"origin":"human","promptSource":7,"isMeta":"no","mcpMeta":[]`)
+			f.answer("m1", "first")
+		}, want: "human complete: \"one\" -> text \"first\"\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var f file
+			tt.build(&f)
+			c := f.read(t)
+			if d := cmp.Diff(tt.want, story(c)); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+			if tt.check != nil {
+				tt.check(t, c)
+			}
+		})
+	}
+}
+
+// Who kept a call from being sent, by the host's sentences of versions without
+// toolDenialKind.
+func TestRefusals(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"Claude requested permissions to use mcp__s__t, but you haven't granted it yet.":       {host.DeniedUnstated, ""},
+		"The user doesn't want to proceed with this tool use. The tool use was rejected":       {host.DeniedByUser, ""},
+		"Permission to use mcp__s__t has been denied.":                                         {host.DeniedByRule, ""},
+		"<tool_use_error>Error: No such tool available: mcp__s__t</tool_use_error>":            {"", host.RefusedTool},
+		"<tool_use_error>InputValidationError: t failed due to the following</tool_use_error>": {"", host.RefusedSchema},
+		"<tool_use_error>File has not been read yet.</tool_use_error>":                         {"", host.RefusedUse},
+		"MCP error -32602: Invalid arguments for tool t":                                       {"", ""},
+		"Order A-9999 not found": {"", ""},
+	} {
+		var f file
+		f.prompt("go")
+		f.call("m1", "c1", "mcp__s__t")
+		f.result("c1", text, "")
+		k := f.read(t).Calls[0]
+		if got := [2]string{k.Denied, k.Refused}; got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for raw, want := range map[string]string{
+		"shop": "shop", "cancel.order": "cancel_order", "a b/c": "a_b_c", "plugin:p:s": "plugin_p_s",
+		"claude.ai Google Drive (x)": "claude_ai_Google_Drive_x", "é": "_", "a__b": "a__b", "A-z_9": "A-z_9",
+	} {
+		if got := claudecode.Norm(raw); got != want {
+			t.Errorf("Norm(%q) = %q, want %q", raw, got, want)
+		}
+	}
+	// A server whose name holds "__" is only told apart where it is known.
+	var f file
+	f.line(`{"type":"attachment","uuid":"a0","parentUuid":null,"sessionId":"s","attachment":{"type":"mcp_instructions_delta","addedNames":["my__shop","my"]}}`)
+	f.prompt("go")
+	f.call("m1", "c1", "mcp__my__shop__cancel_order")
+	f.call("m1", "c2", "mcp__my__t")
+	f.call("m1", "c3", "mcp__other__x__y")
+	f.add("assistant", `{"id":"m2","model":"m","content":[{"type":"text","text":"ok"}]}`, `"attributionMcpServer":"my__shop","attributionMcpTool":"cancel.order"`)
+	c := f.read(t)
+	var got []string
+	for _, k := range c.Calls {
+		got = append(got, k.Server+"|"+k.Tool.Shown+"|"+k.Tool.Raw)
+	}
+	if d := cmp.Diff([]string{"my__shop|cancel_order|cancel.order", "my|t|", "other|x__y|"}, got); d != "" {
+		t.Error(d)
+	}
+}
