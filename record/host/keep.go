@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -49,6 +50,9 @@ func (k *Keeper) Value(v []byte) *Value { return k.ValueUpTo(v, MaxValue) }
 func (k *Keeper) ValueUpTo(v []byte, max int) *Value {
 	if len(v) == 0 {
 		return nil
+	}
+	if !utf8.Valid(v) {
+		v = bytes.ToValidUTF8(v, []byte("\ufffd"))
 	}
 	if len(v) <= min(max, MaxKept-k.values) {
 		c := jsontext.Value(v).Clone()
