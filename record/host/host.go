@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -65,6 +66,9 @@ type Options struct {
 
 // ErrUnknownFormat says that no importer knows a file.
 var ErrUnknownFormat = errors.New("no known transcript format")
+
+// ErrNothing says that files are of a format and hold neither a turn nor a call.
+var ErrNothing = errors.New("no conversation: no prompt, no answer and no call")
 
 // Import reads a file or a folder of the machine. In a folder it takes the
 // files that an importer knows, in the order of their names, and leaves others.
@@ -193,11 +197,16 @@ func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation
 		return nil, fmt.Errorf("%s: %w; name it with --conversation-format", names(files), ErrUnknownFormat)
 	}
 	var out []*Conversation
+	var nothing error
 	for _, im := range list {
 		if len(groups[im]) == 0 {
 			continue
 		}
 		cs, err := im.Import(groups[im])
+		if errors.Is(err, ErrNothing) {
+			nothing = cmp.Or(nothing, fmt.Errorf("%s: %w", names(groups[im]), err))
+			continue // other files may hold something
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -210,6 +219,9 @@ func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation
 			}
 		}
 		out = append(out, cs...)
+	}
+	if len(out) == 0 {
+		return nil, cmp.Or(nothing, ErrNothing)
 	}
 	return out, nil
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/sixlink/sixlink/record/host"
 )
 
-var errNothing = errors.New("no conversation: the files hold no prompt and no answer")
-
 // eachObject calls do for each object of a file: one a line, or the elements of
 // one array. Lines that are none (terminal codes, a program's log) are counted,
 // and what stands before an object on its line is dropped.

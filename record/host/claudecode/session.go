@@ -95,7 +95,7 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 		if len(orphans) > 0 {
 			return nil, fmt.Errorf("%s is the file of a subagent: name its session's file or folder", orphans[0])
 		}
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	if len(orphans) > 0 {
 		out[0].Notes = append(out[0].Notes, host.Note{Kind: "agent-without-session",
