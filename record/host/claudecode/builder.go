@@ -36,12 +36,13 @@ type builder struct {
 
 // turnState is what is only needed while a turn grows.
 type turnState struct {
-	index int
-	last  *group // the main agent's newest message
-	text  host.Joined
-	woken bool // something other than the user spoke since the last answer
-	stop  text // stop_reason of the newest message
-	calls bool // the newest message has a call
+	index    int
+	last     *group // the main agent's newest message
+	text     host.Joined
+	woken    bool // something other than the user spoke since the last answer
+	answered bool // and before it the model had answered
+	stop     text // stop_reason of the newest message
+	calls    bool // the newest message has a call
 	// final is the final text where a record says it outright.
 	final *host.FinalText
 }
@@ -165,8 +166,13 @@ func (b *builder) end(last bool) {
 		t.Status = host.Complete
 	case last:
 		t.Status = host.Open
+	case b.tail == tailWake && b.turn.answered:
+		t.Status = host.Complete // what woke it asked for no answer
 	default:
 		t.Status = host.Interrupted // the user went on without an answer
+	}
+	if t.Status != host.Failed {
+		t.Error = "" // it went on after the error
 	}
 	b.turn = nil
 }
@@ -287,6 +293,7 @@ func (b *builder) wake(s string) {
 		delete(b.running, id)
 	}
 	if b.turn != nil {
+		b.turn.answered = b.turn.answered || b.tail == tailAnswer
 		b.turn.woken = true
 		b.tail = tailWake
 	}
@@ -315,6 +322,8 @@ func (b *builder) assistant(m *message, list []block, apiError bool, l *event) {
 			return
 		}
 		b.groups[key] = g
+	} else if g.sub != (l.agent != nil) {
+		return // an agent's file may begin with the messages that it was forked from
 	}
 	if u := usageOf(m.Usage); u != nil && !synthetic {
 		g.usage = u // the last is the final one
@@ -446,7 +455,7 @@ func (b *builder) result(k *block, extra resultExtra, e *event) {
 	if c.Result != nil {
 		return // a copy
 	}
-	if e.agent == nil {
+	if e.agent == nil && c.Turn == b.cur() {
 		b.tail = tailResult
 	}
 	isError := k.IsError.on

@@ -2,6 +2,7 @@ package claudecode_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,6 +202,48 @@ human complete: "two" -> text "second"
 			f.answer("m2", "now")
 			f.add("user", `{"role":"user","content":"hello from a peer"}`, `"origin":{"kind":"peer"}`)
 		}, want: "human open: \"one\" -> text \"now\" after \"wait\"\n"},
+		{name: "a wakeup that nobody answered before the next prompt", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "first")
+			f.add("user", `{"role":"user","content":"hello from a peer"}`, `"origin":{"kind":"peer"}`)
+			f.prompt("two")
+			f.answer("m2", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two" -> text "second"
+`},
+		{name: "an error that a retry made good", build: func(f *file) {
+			f.prompt("one")
+			f.add("assistant", `{"id":"e1","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}`, `"isApiErrorMessage":true`)
+			f.answer("m1", "first")
+		}, want: "human complete: \"one\" -> text \"first\"\n", check: func(t *testing.T, c *host.Conversation) {
+			if c.Turns[0].Error != "" {
+				t.Errorf("turn %+v", c.Turns[0])
+			}
+		}},
+		{name: "a null stop_reason, and the host's word that the turn is over", build: func(f *file) {
+			f.prompt("one")
+			f.add("assistant", `{"id":"m1","model":"m","content":[{"type":"text","text":"first"}],"stop_reason":null}`, "")
+			f.line(`{"type":"system","subtype":"turn_duration","uuid":"sd","parentUuid":"u2","sessionId":"s"}`)
+		}, want: "human complete: \"one\" -> text \"first\"\n"},
+		{name: "a null stop_reason at the end", build: func(f *file) {
+			f.prompt("one")
+			f.add("assistant", `{"id":"m1","model":"m","content":[{"type":"text","text":"first"}],"stop_reason":null}`, "")
+		}, want: "human open: \"one\" -> text \"first\"\n"},
+		{name: "a queued prompt that is a record too", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "first")
+			f.line(`{"type":"attachment","uuid":"a1","parentUuid":"u2","sessionId":"s","attachment":{"type":"queued_command","prompt":"two","commandMode":"prompt","source_uuid":"u3"}}`)
+			f.prompt("two")
+			f.answer("m2", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two" -> text "second"
+`},
+		{name: "queued notifications are no prompts", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "wait")
+			f.line(`{"type":"attachment","uuid":"a1","parentUuid":"u2","sessionId":"s","attachment":{"type":"queued_command","prompt":"<task-notification>x</task-notification>","commandMode":"task-notification"}}`)
+			f.answer("m2", "done")
+		}, want: "human complete: \"one\" -> text \"done\" after \"wait\"\n"},
 		{name: "a background agent keeps the turn open", build: func(f *file) {
 			f.prompt("one")
 			f.call("m1", "c1", "Agent")
@@ -314,5 +357,100 @@ func TestNames(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"my__shop|cancel_order|cancel.order", "my|t|", "other|x__y|"}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// Subagents in files of their own: what started each is told in three ways, and
+// what belongs to no session that was given is said.
+func TestAgents(t *testing.T) {
+	var f file
+	f.prompt("go")
+	f.call("m1", "c0", "mcp__s__before")
+	f.result("c0", "x", "")
+	task := func(msg, id, prompt string) {
+		f.add("assistant", fmt.Sprintf(`{"id":%q,"model":"m","content":[{"type":"tool_use","id":%q,"name":"Agent","input":{"prompt":%q}}],"stop_reason":"tool_use"}`, msg, id, prompt), "")
+	}
+	task("m2", "by-meta", "same")
+	task("m2", "by-result", "same")
+	task("m2", "by-prompt", "same")
+	f.result("by-result", "x", `"toolUseResult":{"agentId":"a2"}`)
+	f.result("by-meta", "x", "")
+	f.result("by-prompt", "x", "")
+	f.answer("m3", "done")
+	agent := func(session, id, prompt, call, more string) string {
+		head := fmt.Sprintf(`"isSidechain":true,"agentId":%q,"sessionId":%q`, id, session)
+		return fmt.Sprintf(`{"type":"user","uuid":"%[1]s-1","parentUuid":null,%[2]s,"message":{"role":"user","content":%[3]q}}
+{"type":"assistant","uuid":"%[1]s-2","parentUuid":"%[1]s-1",%[2]s,"message":{"id":"%[1]s-m","model":"m2","content":[{"type":"tool_use","id":%[4]q,"name":"mcp__s__t","input":{}}%[5]s]}}
+{"type":"user","uuid":"%[1]s-3","parentUuid":"%[1]s-2",%[2]s,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%[4]q,"content":"y"}]}}
+{"type":"assistant","uuid":"%[1]s-4","parentUuid":"%[1]s-3",%[2]s,"message":{"id":"m3","model":"m2","content":[{"type":"text","text":"a copy of the main agent's message"}]}}
+`, id, head, prompt, call, more)
+	}
+	nested := `,{"type":"tool_use","id":"nest","name":"Agent","input":{"prompt":"deeper"}}`
+	files := []*host.File{
+		host.BytesFile("s.jsonl", []byte(f.b.String())),
+		host.BytesFile("s/subagents/agent-a1.jsonl", []byte(agent("s", "a1", "same", "k1", nested))),
+		host.BytesFile("s/subagents/agent-a1.meta.json", []byte(`{"toolUseId":"by-meta","agentType":"Explore","spawnDepth":1}`)),
+		host.BytesFile("agent-a2.jsonl", []byte(agent("s", "a2", "same", "k2", ""))),
+		host.BytesFile("agent-a3.jsonl", []byte(agent("s", "a3", "same", "k3", ""))),
+		host.BytesFile("s/subagents/agent-a4.jsonl", []byte(agent("s", "a4", "deeper", "k4", ""))),
+		host.BytesFile("agent-a5.jsonl", []byte(agent("s", "a5", "nobody asked", "k5", ""))),
+		host.BytesFile("agent-a6.jsonl", []byte(agent("s", "a6", "Warmup", "k6", ""))),
+		host.BytesFile("agent-a7.jsonl", []byte(agent("other", "a7", "same", "k7", ""))),
+	}
+	// In the order in which a folder is walked.
+	slices.SortFunc(files, func(a, b *host.File) int { return strings.Compare(a.Name, b.Name) })
+	cs, err := claudecode.Session.Import(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cs[0]
+	var got []string
+	for _, k := range c.Calls {
+		s := fmt.Sprintf("%d %s", k.Turn, k.HostCallID)
+		if k.Agent != nil {
+			s += fmt.Sprintf(" by %s of %s, depth %d, %s", k.Agent.ID, k.Agent.ParentCall, k.Agent.Depth, k.Agent.Type)
+		}
+		got = append(got, s)
+	}
+	want := []string{
+		"0 c0",
+		"0 by-meta", "0 k1 by a1 of by-meta, depth 1, Explore", "0 nest by a1 of by-meta, depth 1, Explore", "0 k4 by a4 of nest, depth 2, ",
+		"0 by-result", "0 k2 by a2 of by-result, depth 1, ",
+		"0 by-prompt", "0 k3 by a3 of by-prompt, depth 1, ",
+		"-1 k5 by a5 of , depth 0, ",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("calls: -want +got\n%s", d)
+	}
+	var notes []string
+	for _, n := range c.Notes {
+		notes = append(notes, n.Kind)
+	}
+	if d := cmp.Diff([]string{"agent-without-call", "agent-without-session"}, notes); d != "" {
+		t.Error(d)
+	}
+	if f := c.FinalText(); f.Text.Text != "done" || len(cs) != 1 {
+		t.Errorf("final text %+v of %d conversations", f, len(cs))
+	}
+	if _, err := claudecode.Session.Import(files[:1]); err == nil || !strings.Contains(err.Error(), "agent-a2.jsonl is the file of a subagent") {
+		t.Errorf("an agent's file alone: %v", err)
+	}
+}
+
+// A folder with everything of one run: the session, what it printed, the wire and
+// the oracle. Each file goes to its importer, and others are left out.
+func TestFolder(t *testing.T) {
+	got := map[string]string{}
+	for _, c := range imported(t, "rig-claude-code/2.1.332") {
+		got[c.Sources[0].Path] = c.Sources[0].Importer
+	}
+	want := map[string]string{
+		"projects/-home-user-project/70ac5dd5-c34d-4382-9a7a-1c567bb1db78.jsonl": "claude-code",
+		"result-4.json":   "claude-code-stream",
+		"stream-1.ndjson": "claude-code-stream",
+		"stream-2.ndjson": "claude-code-stream",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
 	}
 }

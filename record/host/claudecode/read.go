@@ -183,6 +183,9 @@ func (r *reader) attachment(k kind, l *line, e *event) bool {
 	case k == kAttachment || e.agent != nil:
 		return false
 	}
+	if _, again := r.x.byID[keyOf(q.Source)]; again && q.Source != "" {
+		return true // the prompt is a record of its own too
+	}
 	list, _ := blocks(q.Prompt)
 	e.at = timeOf(cmp.Or(q.At, l.Timestamp))
 	if k == kWake {
@@ -206,6 +209,12 @@ func (r *reader) system(l *line, e *event) bool {
 		return true
 	case "model_refusal_fallback":
 		r.b.note("retracted", "the host retracted an answer and asked another model", e.src)
+		return true
+	case "turn_duration", "stop_hook_summary":
+		// The host says that the turn is over; some versions leave stop_reason null.
+		if b := r.b; e.agent == nil && b.turn != nil && b.tail == tailAnswer && b.turn.stop == "" {
+			b.turn.stop = "end_turn"
+		}
 		return true
 	case "api_error":
 		return true

@@ -34,6 +34,7 @@ type agentFile struct {
 	session text
 	id      text
 	meta    meta
+	first   string // the text that it began with
 }
 
 // meta is what stands in agent-<id>.meta.json.
@@ -178,10 +179,8 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	if len(b.c.Turns) == 0 && len(b.c.Calls) == 0 {
 		return nil, x.session, end, nil
 	}
-	for _, a := range agents[x.session] {
-		if err := b.agentFile(a, s.agentCalls); err != nil {
-			return nil, "", end, err
-		}
+	if err := b.agentFiles(agents[x.session], s.agentCalls); err != nil {
+		return nil, "", end, err
 	}
 	return b.finish(figures{main: true, sub: true}), x.session, s.newest, nil
 }
