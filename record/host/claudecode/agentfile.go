@@ -107,7 +107,7 @@ func (b *builder) agentFile(f *agentFile, parent string, calls map[string]string
 	}
 	if f.meta.file != nil {
 		m := host.Source{Path: f.meta.file.Name, Format: formatMeta}
-		if err := eachLine(f.meta.file, &m, func(int64, *line) {}); err != nil {
+		if err := eachLine(f.meta.file, &m, nil, func(int64, *line) {}); err != nil {
 			return err
 		}
 		b.c.Sources = append(b.c.Sources, m)

@@ -454,3 +454,36 @@ func TestFolder(t *testing.T) {
 		t.Errorf("-want +got\n%s", d)
 	}
 }
+
+func TestDetect(t *testing.T) {
+	image := strings.Repeat("A", 2*host.DetectBytes)
+	for _, tt := range []struct{ name, head, want string }{
+		{"s.jsonl", `{"parentUuid":null,"isSidechain":false,"sessionId":"s","type":"user","message":{"content":"` + image, "claude-code"},
+		{"s.jsonl", `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"content":"` + image, "claude-code"},
+		{"s.jsonl", `{"type":"summary","summary":"x","leafUuid":"l"}`, "claude-code"},
+		{"s.jsonl", "\ufeff{\"type\":\"mode\",\"sessionId\":\"s\"}\r\n", "claude-code"},
+		{"agent-1.meta.json", `{"agentType":"Explore"}`, "claude-code"},
+		{"o.json", "\x1b[?25l" + `{"type":"system","subtype":"init","session_id":"s"}`, "claude-code-stream"},
+		{"o.json", `[ {"type":"assistant","session_id":"s","message":{}},`, "claude-code-stream"},
+		{"log.txt", "[info] start\n" + `{"type":"result","session_id":"s","num_turns":1}`, "claude-code-stream"},
+		{"h.ndjson", `{"native":{"hook_event_name":"Stop","session_id":"s"}}`, "claude-code-hooks"},
+		{"h.ndjson", `{"hook_event_name":"Stop","session_id":"s"}`, "claude-code-hooks"},
+		{"c.ndjson", `{"hook_event_name":"stop","session_id":"s","conversation_id":"c"}`, ""}, // Cursor
+		{"x.ndjson", `{"hook_event_name":"Stop","session_id":"s","turn_id":"t"}`, ""},         // Codex
+		{"r.jsonl", `{"timestamp":"2026-11-30T10:00:00Z","type":"session_meta","payload":{}}`, ""},
+		{"g.jsonl", `{"sessionId":"s","projectHash":"p","startTime":"t","kind":"main"}`, ""},
+		{"w.jsonl", `{"t":"2026-11-30T10:00:00Z","conn":1,"seq":0,"ev":"start"}`, ""},
+		{"cache.jsonl", `{"debug":"x","timestamp":"t","sessionId":"s","cwd":"/"}`, ""},
+		{"e.jsonl", "", ""},
+		{"b.jsonl", "\x00\x01{", ""},
+	} {
+		im, err := host.Detect(host.BytesFile(tt.name, []byte(tt.head)), []*host.Importer{claudecode.Session, claudecode.Stream, claudecode.Hooks})
+		got := ""
+		if im != nil {
+			got = im.Name
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s %.60q is %q, %v; want %q", tt.name, tt.head, got, err, tt.want)
+		}
+	}
+}

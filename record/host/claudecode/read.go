@@ -29,36 +29,28 @@ func (r *reader) read(f *host.File) error {
 	if r.agentCalls == nil {
 		r.agentCalls = map[string]string{}
 	}
-	return eachLine(f, nil, r.line)
+	skip := func(n int64) bool { return r.next >= len(r.x.nodes) || r.x.nodes[r.next].line != n }
+	if err := eachLine(f, nil, skip, r.line); err != nil {
+		return err
+	}
+	if r.next < len(r.x.nodes) {
+		r.src.Fail(0, "the file changed while it was read: line %d is another one", r.x.nodes[r.next].line)
+	}
+	return nil
 }
 
-// line takes one line of the second pass. Its node is the next one when the
-// line numbers are equal: both passes read the same bytes.
+// line takes one line of the second pass, which is that of the next node: both
+// passes read the same bytes.
 func (r *reader) line(n int64, l *line) {
-	b := r.b
-	var nd *node
-	at := int32(r.next)
-	if r.next < len(r.x.nodes) && r.x.nodes[r.next].line == n {
-		nd = &r.x.nodes[r.next]
-		r.next++
-	}
-	typ := string(cmp.Or(l.Type, "(no type)"))
-	if l.Subtype != "" && l.Type == "system" {
-		typ += "/" + string(l.Subtype)
-	}
-	switch {
-	case nd == nil && r.x.repeats[n]:
-		r.src.Skip("repeated record")
-		return
-	case nd == nil:
-		r.state(l)
-		r.src.Skip(typ)
-		return
-	case !nd.live:
+	b, at := r.b, int32(r.next)
+	nd := &r.x.nodes[at]
+	r.next++
+	if !nd.live {
 		r.src.Skip("other branch")
 		r.branchCalls(nd, l)
 		return
 	}
+	typ := typeOf(l)
 	b.session(l.Session)
 	if l.Version != "" {
 		b.c.Host.Version = string(l.Version)
@@ -220,16 +212,6 @@ func (r *reader) system(l *line, e *event) bool {
 		return true
 	}
 	return false
-}
-
-// state takes what lines outside the tree say: totals of the session.
-func (r *reader) state(l *line) {
-	if l.Type != "cost-state" || r.only != nil {
-		return
-	}
-	if u := modelUsageOf(l.ModelUsage); u != nil {
-		r.b.c.Usage = []host.Usage{*u} // cumulative: the last one counts
-	}
 }
 
 // branchCalls counts the calls of another branch and keeps the first ids.

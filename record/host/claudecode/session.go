@@ -171,6 +171,9 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	}
 	b.c.Branches = x.mark()
 	b.full = x.full
+	if x.cost != nil {
+		b.c.Usage = []host.Usage{*x.cost}
+	}
 	b.c.Sources = append(b.c.Sources, src)
 	s := &reader{b: b, x: x, src: &b.c.Sources[0], sides: map[int32]*agent{}}
 	if err := s.read(f); err != nil {
