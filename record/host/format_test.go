@@ -43,7 +43,7 @@ func everything() *host.Conversation {
 			Model: "m", Usage: &usage, At: at, Agent: agent, Hidden: "synthetic", Src: src}, {Role: host.User, Turn: -1}},
 		Calls: []host.Call{{HostCallID: "toolu_1", HostItemID: "i", Kind: host.HostedCall, Name: "mcp__shop__cancel_order", Server: "shop",
 			Tool: host.Tool{Raw: "cancel.order", Shown: "cancel_order"}, Args: &host.Value{JSON: []byte(`{"n":9007199254740993,"z":1.0}`)},
-			ArgsSource: host.ArgsFromHost, Result: &host.CallResult{Text: cut, HasText: true, Structured: &host.Value{Bytes: 70000, SHA256: "aa"},
+			ArgsSource: host.ArgsFromHost, ArgsError: "cut", Result: &host.CallResult{Text: cut, HasText: true, Structured: &host.Value{Bytes: 70000, SHA256: "aa"},
 				Media: []host.Media{media}, Bytes: 12}, HostError: &yes, Denied: host.DeniedByUser, Refused: host.RefusedSchema, At: at, EndedAt: at,
 			Agent: agent, Turn: -1, Message: "m1", Src: src, ResultSrc: src}},
 	}

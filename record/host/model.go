@@ -325,6 +325,9 @@ type Call struct {
 	Args *Value `json:"args,omitzero"`
 	// ArgsSource is host, or modelWritten where only that is on record.
 	ArgsSource string `json:"argsSource,omitzero"`
+	// ArgsError says in one line why the arguments on record cannot be read (a
+	// provider's JSON that was cut); Args is then nil, and nothing can be said of them.
+	ArgsError string `json:"argsError,omitzero"`
 	// Result is what the model saw; nil when none is on record.
 	Result *CallResult `json:"result,omitzero"`
 	// HostError says what the host made of the outcome; nil: it does not say.

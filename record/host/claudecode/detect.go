@@ -116,7 +116,6 @@ func detectSession(name string, head []byte) host.Sure {
 
 // detectStream: objects with a type and the session's id in snake case.
 func detectStream(_ string, head []byte) host.Sure {
-	sure := host.No
 	for _, m := range heads(head) {
 		if !has(m, "type", "session_id") || has(m, "hook_event_name") {
 			continue
@@ -135,9 +134,8 @@ func detectStream(_ string, head []byte) host.Sure {
 				return host.Certain
 			}
 		}
-		sure = host.Possible
 	}
-	return sure
+	return host.No
 }
 
 // detectHooks: payloads of hooks, bare or under "native". Cursor's hooks have a

@@ -472,6 +472,7 @@ func TestDetect(t *testing.T) {
 		{"x.ndjson", `{"hook_event_name":"Stop","session_id":"s","turn_id":"t"}`, ""},         // Codex
 		{"r.jsonl", `{"timestamp":"2026-11-30T10:00:00Z","type":"session_meta","payload":{}}`, ""},
 		{"g.jsonl", `{"sessionId":"s","projectHash":"p","startTime":"t","kind":"main"}`, ""},
+		{"g.ndjson", `{"type":"init","timestamp":"t","session_id":"s","model":"gemini-2.5-pro"}`, ""},
 		{"w.jsonl", `{"t":"2026-11-30T10:00:00Z","conn":1,"seq":0,"ev":"start"}`, ""},
 		{"cache.jsonl", `{"debug":"x","timestamp":"t","sessionId":"s","cwd":"/"}`, ""},
 		{"e.jsonl", "", ""},
