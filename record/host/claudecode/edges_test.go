@@ -113,6 +113,19 @@ human complete: "two, right" -> text "second"
 				t.Error(d)
 			}
 		}},
+		{name: "records of other types stand in the tree", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "first")
+			f.line(`{"type":"progress","uuid":"p1","parentUuid":"u2","sessionId":"s","message":{"role":"user","content":"no prompt"}}`)
+			f.last = "p1"
+			f.prompt("two, wrong")
+			f.answer("m2", "dead")
+			f.last = "p1"
+			f.prompt("two, right")
+			f.answer("m3", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two, right" -> text "second"
+`},
 		{name: "the first prompt edited", build: func(f *file) {
 			f.prompt("old")
 			f.answer("m1", "old")

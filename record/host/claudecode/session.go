@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -171,6 +172,9 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	}
 	b.c.Branches = x.mark()
 	b.full = x.full
+	if x.gaps > 0 {
+		b.note("missing-parents", strconv.Itoa(x.gaps)+" records name a parent that is not in the file; the record before was taken for it", host.Src{})
+	}
 	if x.cost != nil {
 		b.c.Usage = []host.Usage{*x.cost}
 	}
