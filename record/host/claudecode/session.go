@@ -89,13 +89,15 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 	}
 	for _, list := range agents {
 		for _, a := range list {
-			orphans = append(orphans, a.file.Name)
+			if !a.file.Beside {
+				orphans = append(orphans, a.file.Name)
+			}
 		}
 	}
 	slices.Sort(orphans)
 	if len(out) == 0 {
 		if len(orphans) > 0 {
-			return nil, fmt.Errorf("%s is the file of a subagent: name its session's file or folder", orphans[0])
+			return nil, fmt.Errorf("%w: %s is the file of a subagent, name its session's file or folder", host.ErrNothing, orphans[0])
 		}
 		return nil, host.ErrNothing
 	}
