@@ -16,6 +16,10 @@ import (
 // A reader takes every version with the same number before the dot.
 const Schema = "sixlink-conversation/1.0"
 
+// MaxFile bounds a file in the neutral format, in bytes: unlike a transcript it
+// is kept whole.
+const MaxFile = 256 << 20
+
 const schemaMajor = "sixlink-conversation/1"
 
 // Kinds of lines.
@@ -101,6 +105,9 @@ func read(r io.Reader, src *Source) ([]*Conversation, error) {
 	lines := NewLines(r, 0)
 	rd := formatReader{}
 	for lines.Next() {
+		if lines.Read() > MaxFile {
+			return nil, &FormatError{lines.Number(), fmt.Sprintf("the file is larger than %d bytes", int64(MaxFile))}
+		}
 		if lines.Blank() {
 			continue
 		}

@@ -2,6 +2,9 @@ package host_test
 
 import (
 	"bytes"
+	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +43,7 @@ func everything() *host.Conversation {
 			Model: "m", Usage: &usage, At: at, Agent: agent, Hidden: "synthetic", Src: src}, {Role: host.User, Turn: -1}},
 		Calls: []host.Call{{HostCallID: "toolu_1", HostItemID: "i", Kind: host.HostedCall, Name: "mcp__shop__cancel_order", Server: "shop",
 			Tool: host.Tool{Raw: "cancel.order", Shown: "cancel_order"}, Args: &host.Value{JSON: []byte(`{"n":9007199254740993,"z":1.0}`)},
-			ArgsSource: host.ArgsFromHost, Result: &host.CallResult{Text: cut, HasText: true, Structured: &host.Value{Bytes: 70000, SHA256: "aa"},
+			ArgsSource: host.ArgsFromHost, ArgsError: "cut", Result: &host.CallResult{Text: cut, HasText: true, Structured: &host.Value{Bytes: 70000, SHA256: "aa"},
 				Media: []host.Media{media}, Bytes: 12}, HostError: &yes, Denied: host.DeniedByUser, Refused: host.RefusedSchema, At: at, EndedAt: at,
 			Agent: agent, Turn: -1, Message: "m1", Src: src, ResultSrc: src}},
 	}
@@ -126,5 +129,45 @@ func TestReadRefuses(t *testing.T) {
 				t.Fatalf("got %v, %v; want %q", cs, err, tt.want)
 			}
 		})
+	}
+}
+
+// The examples of the document are read, and hold what it says.
+func TestDocument(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/conversation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(doc), "```jsonl\n")
+	if len(parts) != 3 {
+		t.Fatalf("%d examples", len(parts)-1)
+	}
+	var cs []*host.Conversation
+	for _, p := range parts[1:] {
+		text, _, _ := strings.Cut(p, "```")
+		got, err := host.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		cs = append(cs, got...)
+	}
+	small, full := cs[0], cs[1]
+	want := host.Caps{Turns: host.Present, Prompts: host.Present, FinalText: host.Present, Tokens: host.Present, Times: host.Absent,
+		Calls: host.Present, CallIDs: host.Present, Model: host.Absent}
+	if d := cmp.Diff(want, small.Caps); d != "" || small.FinalText().Text.Text != "It is in transit." || small.Calls[0].Kind != host.MCPCall {
+		t.Errorf("%s\n%+v", d, small)
+	}
+	if len(full.Calls) != 2 || !full.Calls[1].NotSent() || full.Calls[0].NotSent() || full.Turns[0].Usage[0].Total != host.Known(784) {
+		t.Errorf("%+v", full)
+	}
+	// Each member of the model is named in the document.
+	for _, v := range []any{host.Conversation{}, host.Turn{}, host.Call{}, host.Message{}, host.Usage{}, host.Caps{}, host.Prompt{}, host.Agent{}, host.Tool{}, host.CallResult{}} {
+		typ := reflect.TypeOf(v)
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			if name != "-" && name != "hasText" && !regexp.MustCompile(`\b`+name+`\b`).Match(doc) {
+				t.Errorf("%s.%s: the document does not name %q", typ.Name(), typ.Field(i).Name, name)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,9 @@ type File struct {
 	// Name is relative to what the user named, with slashes.
 	Name string
 	Open func() (io.ReadCloser, error)
+	// Beside says that the user did not name it: it was found beside the file that
+	// was named and may have nothing to do with it.
+	Beside bool
 }
 
 // BytesFile is a file that is in memory.
@@ -65,6 +69,9 @@ type Options struct {
 
 // ErrUnknownFormat says that no importer knows a file.
 var ErrUnknownFormat = errors.New("no known transcript format")
+
+// ErrNothing says that files are of a format and hold neither a turn nor a call.
+var ErrNothing = errors.New("no conversation: no prompt, no answer and no call")
 
 // Import reads a file or a folder of the machine. In a folder it takes the
 // files that an importer knows, in the order of their names, and leaves others.
@@ -95,14 +102,14 @@ func companions(name string) []*File {
 		files = nil // there is no such folder
 	}
 	for _, f := range files {
-		f.Name = base + "/" + f.Name
+		f.Name, f.Beside = base+"/"+f.Name, true
 	}
 	beside, err := fs.Glob(fsys, "agent-*.jsonl")
 	if err != nil || len(beside) > maxFiles {
 		return files
 	}
 	for _, p := range beside {
-		files = append(files, &File{Name: p, Open: func() (io.ReadCloser, error) { return fsys.Open(p) }})
+		files = append(files, &File{Name: p, Beside: true, Open: func() (io.ReadCloser, error) { return fsys.Open(p) }})
 	}
 	return files
 }
@@ -193,11 +200,16 @@ func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation
 		return nil, fmt.Errorf("%s: %w; name it with --conversation-format", names(files), ErrUnknownFormat)
 	}
 	var out []*Conversation
+	var nothing error
 	for _, im := range list {
 		if len(groups[im]) == 0 {
 			continue
 		}
 		cs, err := im.Import(groups[im])
+		if errors.Is(err, ErrNothing) {
+			nothing = cmp.Or(nothing, fmt.Errorf("%s: %w", names(groups[im]), err))
+			continue // other files may hold something
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -210,6 +222,9 @@ func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation
 			}
 		}
 		out = append(out, cs...)
+	}
+	if len(out) == 0 {
+		return nil, cmp.Or(nothing, ErrNothing)
 	}
 	return out, nil
 }

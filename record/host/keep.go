@@ -1,10 +1,12 @@
 package host
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,38 +16,50 @@ import (
 
 // Keeper keeps texts and values within the bounds of one conversation
 // (MaxText, MaxValue, MaxKept). The zero value is ready.
-type Keeper struct{ held int }
+type Keeper struct{ texts, values int }
 
-// Text keeps a text of at most max bytes, whole or cut between characters. What
-// is no UTF-8 is replaced.
-func (k *Keeper) Text(s string, max int) Text {
-	max = min(max, MaxKept-k.held)
+// Text keeps a prompt or a final text of at most max bytes.
+func (k *Keeper) Text(s string, max int) Text { return keepText(s, max, &k.texts) }
+
+// Result keeps a result's text of at most max bytes.
+func (k *Keeper) Result(s string, max int) Text { return keepText(s, max, &k.values) }
+
+// keepText keeps a text whole or cut between characters. What is no UTF-8 is
+// replaced.
+func keepText(s string, max int, held *int) Text {
+	max = min(max, MaxKept-*held)
 	if len(s) > max {
 		t := Text{Cut: true, Bytes: int64(len(s)), SHA256: hashOf(s)}
 		cut := s[:max]
 		for cut != "" && !utf8.RuneStart(s[len(cut)]) {
 			cut = cut[:len(cut)-1]
 		}
-		t.Text = valid(cut)
-		k.held += len(t.Text)
+		t.Text = strings.Clone(valid(cut)) // the whole is not held on to
+		*held += len(t.Text)
 		return t
 	}
-	k.held += len(s)
+	*held += len(s)
 	return Text{Text: valid(s)}
 }
 
 // Value keeps a JSON value of at most MaxValue bytes, else its length and the
 // hash of its canonical form. v is copied. A value that is no JSON gives nil.
-func (k *Keeper) Value(v []byte) *Value {
+func (k *Keeper) Value(v []byte) *Value { return k.ValueUpTo(v, MaxValue) }
+
+// ValueUpTo is Value with another bound.
+func (k *Keeper) ValueUpTo(v []byte, max int) *Value {
 	if len(v) == 0 {
 		return nil
 	}
-	if len(v) <= min(MaxValue, MaxKept-k.held) {
+	if !utf8.Valid(v) {
+		v = bytes.ToValidUTF8(v, []byte("\ufffd"))
+	}
+	if len(v) <= min(max, MaxKept-k.values) {
 		c := jsontext.Value(v).Clone()
 		if err := c.Compact(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
 			return nil
 		}
-		k.held += len(c)
+		k.values += len(c)
 		return &Value{JSON: c}
 	}
 	form, ok := jsonscan.Canonical(v)

@@ -100,6 +100,9 @@ func (l *Lines) Err() error {
 	return l.err
 }
 
+// Read returns how many bytes were read.
+func (l *Lines) Read() int64 { return l.read }
+
 // Sum returns the size and the SHA-256 of what was read; at the end, of all.
 func (l *Lines) Sum() (int64, string) {
 	return l.read, hex.EncodeToString(l.sum.Sum(nil))

@@ -325,6 +325,9 @@ type Call struct {
 	Args *Value `json:"args,omitzero"`
 	// ArgsSource is host, or modelWritten where only that is on record.
 	ArgsSource string `json:"argsSource,omitzero"`
+	// ArgsError says in one line why the arguments on record cannot be read (a
+	// provider's JSON that was cut); Args is then nil, and nothing can be said of them.
+	ArgsError string `json:"argsError,omitzero"`
 	// Result is what the model saw; nil when none is on record.
 	Result *CallResult `json:"result,omitzero"`
 	// HostError says what the host made of the outcome; nil: it does not say.
@@ -466,9 +469,10 @@ const (
 	MaxText = 256 << 10
 	// MaxValue bounds arguments, structured results and result texts.
 	MaxValue = 64 << 10
-	// MaxKept bounds all texts and values of one conversation together. Past it
-	// they are kept by length and hash alone.
-	MaxKept = 32 << 20
+	// MaxKept bounds the prompts and final texts of one conversation together, and
+	// once more its arguments and results. Past it they are kept by length and hash
+	// alone. The two are apart so that no result takes the room of the last answer.
+	MaxKept = 16 << 20
 	// MaxItems bounds the messages and, apart, the calls of one conversation.
 	MaxItems = 500_000
 )

@@ -1,15 +1,78 @@
 package claudecode
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json"
 
 	"github.com/sixlink/sixlink/record/host"
 )
 
-// agentFile reads the file of one subagent. What started it is told by, in this
-// order: the .meta.json beside it, the result of the call in the session
-// (agentId), the text that the call gave it.
-func (b *builder) agentFile(f *agentFile, calls map[string]string) error {
+// agentFiles reads the files of a session's subagents. What started one is told
+// by, in this order: the .meta.json beside it, the result of the call (agentId),
+// the text that the call gave it. Agents start agents, so that a call may be in
+// the file of one that is read later: rounds go on while there is progress.
+// Those that name their call come first, so that no other one takes it for the
+// same text.
+func (b *builder) agentFiles(pending []*agentFile, calls map[string]string) error {
+	for _, f := range pending {
+		var err error
+		if f.first, err = firstPrompt(f.file); err != nil {
+			return err
+		}
+	}
+	named := func(f *agentFile) string { return cmp.Or(string(f.meta.ToolUseID), calls[string(f.id)]) }
+	// round reads those to which parent gives a call that is on record.
+	round := func(parent func(f *agentFile) string) (progress bool, err error) {
+		var left []*agentFile
+		for _, f := range pending {
+			p := parent(f)
+			if _, ok := b.calls[p]; !ok || p == "" {
+				left = append(left, f)
+				continue
+			}
+			progress = true
+			if err := b.agentFile(f, p, calls); err != nil {
+				return false, err
+			}
+		}
+		pending = left
+		return progress, nil
+	}
+	for progress := true; progress; {
+		for _, f := range pending {
+			if p := named(f); p != "" {
+				b.claimed[p] = true
+			}
+		}
+		var err error
+		if progress, err = round(named); err != nil || progress {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		progress, err = round(func(f *agentFile) string {
+			if named(f) != "" {
+				return ""
+			}
+			return b.claim(f.first)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range pending {
+		if err := b.agentFile(f, "", calls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agentFile reads the file of one subagent. calls takes which call started which
+// agent, as far as this file tells.
+func (b *builder) agentFile(f *agentFile, parent string, calls map[string]string) error {
 	src := host.Source{Path: f.file.Name, Format: formatAgent}
 	x, err := readIndex(f.file, &src)
 	if err != nil {
@@ -20,21 +83,8 @@ func (b *builder) agentFile(f *agentFile, calls map[string]string) error {
 	}
 	a := &agent{turn: -1, call: -1}
 	a.ID, a.Type, a.Depth = string(f.id), string(f.meta.AgentType), int(f.meta.Depth)
-	first, err := firstPrompt(f.file)
-	if err != nil {
-		return err
-	}
-	parent := string(f.meta.ToolUseID)
-	if parent == "" {
-		parent = calls[string(f.id)]
-	}
-	if parent != "" {
-		b.claimed[parent] = true
-	} else {
-		parent = b.claim(first)
-	}
 	b.link(a, parent)
-	if a.ParentCall == "" && first == "Warmup" {
+	if a.ParentCall == "" && f.first == "Warmup" {
 		// Up to 2.0 the host talked to its agents at start; no user asked for it
 		// (hosts.md 3.1).
 		src.Skip("warmup agent")
@@ -57,7 +107,7 @@ func (b *builder) agentFile(f *agentFile, calls map[string]string) error {
 	}
 	if f.meta.file != nil {
 		m := host.Source{Path: f.meta.file.Name, Format: formatMeta}
-		if err := eachLine(f.meta.file, &m, func(int64, *line) {}); err != nil {
+		if err := eachLine(f.meta.file, &m, nil, func(int64, *line) {}); err != nil {
 			return err
 		}
 		b.c.Sources = append(b.c.Sources, m)

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,12 +36,13 @@ type builder struct {
 
 // turnState is what is only needed while a turn grows.
 type turnState struct {
-	index int
-	last  *group // the main agent's newest message
-	text  host.Joined
-	woken bool // something other than the user spoke since the last answer
-	stop  text // stop_reason of the newest message
-	calls bool // the newest message has a call
+	index    int
+	last     *group // the main agent's newest message
+	text     host.Joined
+	woken    bool // something other than the user spoke since the last answer
+	answered bool // and before it the model had answered
+	stop     text // stop_reason of the newest message
+	calls    bool // the newest message has a call
 	// final is the final text where a record says it outright.
 	final *host.FinalText
 }
@@ -164,8 +166,13 @@ func (b *builder) end(last bool) {
 		t.Status = host.Complete
 	case last:
 		t.Status = host.Open
+	case b.tail == tailWake && b.turn.answered:
+		t.Status = host.Complete // what woke it asked for no answer
 	default:
 		t.Status = host.Interrupted // the user went on without an answer
+	}
+	if t.Status != host.Failed {
+		t.Error = "" // it went on after the error
 	}
 	b.turn = nil
 }
@@ -286,6 +293,7 @@ func (b *builder) wake(s string) {
 		delete(b.running, id)
 	}
 	if b.turn != nil {
+		b.turn.answered = b.turn.answered || b.tail == tailAnswer
 		b.turn.woken = true
 		b.tail = tailWake
 	}
@@ -314,6 +322,8 @@ func (b *builder) assistant(m *message, list []block, apiError bool, l *event) {
 			return
 		}
 		b.groups[key] = g
+	} else if g.sub != (l.agent != nil) {
+		return // an agent's file may begin with the messages that it was forked from
 	}
 	if u := usageOf(m.Usage); u != nil && !synthetic {
 		g.usage = u // the last is the final one
@@ -403,16 +413,16 @@ func (b *builder) call(k *block, msg string, index int, e *event) {
 		b.full = true
 		return
 	}
-	c := host.Call{HostCallID: id, Name: string(k.Name), Args: b.keep.Value(k.Input), ArgsSource: host.ArgsFromHost, At: e.at,
+	c := host.Call{HostCallID: id, Name: string(k.Name), ArgsSource: host.ArgsFromHost, At: e.at,
 		Agent: e.agent.model(), Turn: b.turnOf(e), Message: msg, Src: e.src}
-	if c.Args == nil {
-		c.ArgsSource = ""
-	}
 	switch k.Type {
 	case "mcp_tool_use":
 		c.Kind, c.Server, c.Tool.Shown = host.HostedCall, string(k.Server), string(k.Name)
 	case "server_tool_use":
 		c.Kind, c.Tool.Shown = host.HostedCall, string(k.Name)
+	}
+	if c.Args = b.keep.ValueUpTo(k.Input, b.room(&c)); c.Args == nil {
+		c.ArgsSource = ""
 	}
 	if why, ok := b.denials[id]; ok && id != "" {
 		c.Denied = why
@@ -445,11 +455,11 @@ func (b *builder) result(k *block, extra resultExtra, e *event) {
 	if c.Result != nil {
 		return // a copy
 	}
-	if e.agent == nil {
+	if e.agent == nil && c.Turn == b.cur() {
 		b.tail = tailResult
 	}
 	isError := k.IsError.on
-	c.Result, c.HostError, c.EndedAt, c.ResultSrc = resultOf(k.Content, &b.keep), &isError, e.at, e.src
+	c.Result, c.HostError, c.EndedAt, c.ResultSrc = resultOf(k.Content, &b.keep, b.room(c)), &isError, e.at, e.src
 	c.Result.Structured = b.keep.Value(extra.structured)
 	if extra.denial != "" && (c.Denied == "" || c.Denied == host.DeniedUnstated) {
 		c.Denied = string(extra.denial)
@@ -461,6 +471,16 @@ func (b *builder) result(k *block, extra resultExtra, e *event) {
 		b.background(id, c.Turn)
 		b.background(string(extra.agentID), c.Turn)
 	}
+}
+
+// room is how many bytes of a call's arguments, and of its result, are kept. What the
+// host's own tools read and write is often whole files, and no check asks for it.
+func (b *builder) room(c *host.Call) int {
+	const builtin = 4 << 10
+	if c.Kind == host.HostedCall || strings.HasPrefix(c.Name, prefix) || b.names.byCall[c.HostCallID].server != "" {
+		return host.MaxValue
+	}
+	return builtin
 }
 
 // resultExtra is what stands beside a result block.

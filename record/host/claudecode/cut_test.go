@@ -15,6 +15,9 @@ import (
 // TestCut cuts each sample after every line and inside of every line. What is
 // read of the rest must be true of the whole, and what is missing must be said.
 func TestCut(t *testing.T) {
+	if raceOn {
+		t.Skip("slow")
+	}
 	for _, name := range samples {
 		files := sampleFiles(t, name)
 		for i := range files {
@@ -31,7 +34,9 @@ type sampleFile struct {
 	data []byte
 }
 
-func sampleFiles(t *testing.T, name string) []sampleFile {
+func sampleFiles(t *testing.T, name string) []sampleFile { return readSample(t, name) }
+
+func readSample(t testing.TB, name string) []sampleFile {
 	t.Helper()
 	var out []sampleFile
 	root := hostsDir + name

@@ -40,12 +40,37 @@ func heads(head []byte) []map[string]jsontext.Value {
 		if i := bytes.IndexByte(l, '{'); i > 0 {
 			l = l[i:]
 		}
-		var m map[string]jsontext.Value
-		if json.Unmarshal(l, &m, readOptions) == nil {
+		if m := members(l); m != nil {
 			out = append(out, m)
 		}
 	}
 	return out
+}
+
+// members gives the members of an object, as far as it goes: the last line that
+// is looked at may be cut, and a first prompt with an image is longer than that.
+func members(l []byte) map[string]jsontext.Value {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(l), readOptions)
+	if dec.PeekKind() != '{' {
+		return nil
+	}
+	m := map[string]jsontext.Value{}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			break
+		}
+		key := name.String()
+		v, err := dec.ReadValue()
+		m[key] = v.Clone()
+		if err != nil {
+			break
+		}
+	}
+	return m
 }
 
 // isArray says that a file is one array of objects.
@@ -80,7 +105,7 @@ func detectSession(name string, head []byte) host.Sure {
 	sure := host.No
 	for _, m := range heads(head) {
 		switch {
-		case has(m, "type", "sessionId", "uuid", "parentUuid"):
+		case has(m, "type", "sessionId", "uuid", "parentUuid"), has(m, "type", "parentUuid", "isSidechain"):
 			return host.Certain
 		case has(m, "type", "sessionId"), has(m, "type", "leafUuid"), has(m, "type", "messageId", "snapshot"):
 			sure = host.Likely
@@ -91,7 +116,6 @@ func detectSession(name string, head []byte) host.Sure {
 
 // detectStream: objects with a type and the session's id in snake case.
 func detectStream(_ string, head []byte) host.Sure {
-	sure := host.No
 	for _, m := range heads(head) {
 		if !has(m, "type", "session_id") || has(m, "hook_event_name") {
 			continue
@@ -110,9 +134,8 @@ func detectStream(_ string, head []byte) host.Sure {
 				return host.Certain
 			}
 		}
-		sure = host.Possible
 	}
-	return sure
+	return host.No
 }
 
 // detectHooks: payloads of hooks, bare or under "native". Cursor's hooks have a

@@ -42,63 +42,61 @@ type hooks struct {
 	*builder
 	agents  map[text]*agent
 	parents map[text]string // of agents: the call that started each
-	src     int
 }
 
+// importHooks makes one conversation of each session in each file.
 func importHooks(files []*host.File) ([]*host.Conversation, error) {
-	var order []*hooks
-	by := map[text]*hooks{}
+	var out []*host.Conversation
 	for _, f := range files {
-		file := host.Source{Path: f.Name, Format: formatHooks}
-		for _, s := range order {
-			s.src = -1
-		}
-		err := eachObject(f, &file, func(n int64, raw jsontext.Value) {
-			var p payload
-			if json.Unmarshal(raw, &p, readOptions) != nil || p.Native != nil && !into(p.Native, &p) {
-				file.Fail(n, "no hook payload")
-				return
-			}
-			s := by[p.Session]
-			if s == nil {
-				if len(order) >= maxSessions {
-					file.Skip("session over the limit")
-					return
-				}
-				s = &hooks{builder: newBuilder(), agents: map[text]*agent{}, parents: map[text]string{}, src: -1}
-				by[p.Session] = s
-				order = append(order, s)
-			}
-			if s.src < 0 {
-				s.src = len(s.c.Sources)
-				s.builder.src = s.src
-				s.c.Sources = append(s.c.Sources, host.Source{Path: f.Name, Format: formatHooks})
-			}
-			s.session(p.Session)
-			src := &s.c.Sources[s.src]
-			if s.payload(&p, &event{src: host.Src{Source: s.src, Line: n}}) {
-				src.Took(string(p.Event))
-			} else {
-				src.Skip(string(p.Event))
-			}
-		})
+		cs, err := hooksFile(f)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range order {
-			if s.src >= 0 {
-				s.c.Sources[s.src].Whole(&file)
-			}
+		out = append(out, cs...)
+	}
+	if len(out) == 0 {
+		return nil, host.ErrNothing
+	}
+	return out, nil
+}
+
+func hooksFile(f *host.File) ([]*host.Conversation, error) {
+	var order []*hooks
+	by := map[text]*hooks{}
+	file := host.Source{Path: f.Name, Format: formatHooks}
+	err := eachObject(f, &file, func(n int64, raw jsontext.Value) {
+		var p payload
+		if json.Unmarshal(raw, &p, readOptions) != nil || p.Native != nil && !into(p.Native, &p) {
+			file.Fail(n, "no hook payload")
+			return
 		}
+		s := by[p.Session]
+		if s == nil {
+			if len(order) >= maxSessions {
+				file.Skip("session over the limit")
+				return
+			}
+			s = &hooks{builder: newBuilder(), agents: map[text]*agent{}, parents: map[text]string{}}
+			s.c.Sources = []host.Source{{Path: f.Name, Format: formatHooks}}
+			by[p.Session] = s
+			order = append(order, s)
+		}
+		s.session(p.Session)
+		if src := &s.c.Sources[0]; s.payload(&p, &event{src: host.Src{Line: n}}) {
+			src.Took(string(p.Event))
+		} else {
+			src.Skip(string(p.Event))
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	var out []*host.Conversation
 	for _, s := range order {
+		s.c.Sources[0].Whole(&file)
 		if len(s.c.Turns) > 0 || len(s.c.Calls) > 0 {
 			out = append(out, s.close())
 		}
-	}
-	if len(out) == 0 {
-		return nil, errNothing
 	}
 	return out, nil
 }

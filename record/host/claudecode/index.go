@@ -43,17 +43,17 @@ type index struct {
 	byID      map[key]int32
 	callGroup map[key]key // call id -> the message that holds it
 	retracted map[key]bool
-	// repeats are lines that hold a record once more: a compaction writes records
-	// anew that it keeps. The first one counts (hosts.md 6).
-	repeats map[int64]bool
-	agentID text // of an agent's file
-	session text
-	full    bool
+	cost      *host.Usage // what the host counted for the whole session; nil: not on record
+	agentID   text        // of an agent's file
+	session   text
+	full      bool
+	gaps      int // records of the live branch whose parent is not in the file
 }
 
-// eachLine calls f for each line of a file that is a record. With src it counts
-// and notes what cannot be read; once a pass is enough.
-func eachLine(f *host.File, src *host.Source, do func(n int64, l *line)) error {
+// eachLine calls do for each line of a file that is a record. src notes what
+// cannot be read; nil: nobody asks, in a second pass. Lines that skip is true of
+// are not parsed; nil: none.
+func eachLine(f *host.File, src *host.Source, skip func(n int64) bool, do func(n int64, l *line)) error {
 	r, err := f.Open()
 	if err != nil {
 		return err
@@ -64,6 +64,9 @@ func eachLine(f *host.File, src *host.Source, do func(n int64, l *line)) error {
 		src = new(host.Source)
 	}
 	for lines.Next() {
+		if skip != nil && skip(lines.Number()) {
+			continue
+		}
 		switch {
 		case lines.TooLong():
 			src.Fail(lines.Number(), "longer than %d bytes, not read", host.DefaultMaxLine)
@@ -94,13 +97,28 @@ func eachLine(f *host.File, src *host.Source, do func(n int64, l *line)) error {
 
 // readIndex makes the shape of a file.
 func readIndex(f *host.File, src *host.Source) (*index, error) {
-	x := &index{byID: map[key]int32{}, callGroup: map[key]key{}, retracted: map[key]bool{}, repeats: map[int64]bool{}}
-	err := eachLine(f, src, x.add)
+	x := &index{byID: map[key]int32{}, callGroup: map[key]key{}, retracted: map[key]bool{}}
+	err := eachLine(f, src, nil, func(n int64, l *line) {
+		if why := x.add(n, l); why != "" {
+			src.Skip(why)
+		}
+	})
 	return x, err
 }
 
-// add takes one line.
-func (x *index) add(n int64, l *line) {
+// typeOf is what a line is counted as.
+func typeOf(l *line) string {
+	switch {
+	case l.Type == "":
+		return "(no type)"
+	case l.Type == "system" && l.Subtype != "":
+		return "system/" + string(l.Subtype)
+	}
+	return string(l.Type)
+}
+
+// add takes one line; where it makes no node it returns what to count it as.
+func (x *index) add(n int64, l *line) (skipped string) {
 	if x.session == "" {
 		x.session = l.Session
 	}
@@ -140,21 +158,29 @@ func (x *index) add(n int64, l *line) {
 		nd.kind = kSystem
 	case "attachment":
 		_, nd.kind = ofAttachment(l)
+	case "cost-state":
+		if u := modelUsageOf(l.ModelUsage); u != nil {
+			x.cost = u // cumulative: the last one counts
+		}
+		return typeOf(l)
 	default:
-		return
+		// Records of other types (progress, up to 2.1.9x) stand between others in the
+		// tree; they matter as that alone.
+		if l.UUID == "" || l.Parent == "" {
+			return typeOf(l)
+		}
 	}
 	if x.agentID == "" {
 		x.agentID = l.AgentID
 	}
 	if nd.self != (key{}) {
 		if _, again := x.byID[nd.self]; again {
-			x.repeats[n] = true
-			return
+			return "repeated record" // a compaction writes anew what it keeps; the first counts (hosts.md 6)
 		}
 	}
 	if len(x.nodes) >= host.MaxItems {
 		x.full = true
-		return
+		return "record over the limit"
 	}
 	if nd.self != (key{}) {
 		x.byID[nd.self] = int32(len(x.nodes))
@@ -166,6 +192,7 @@ func (x *index) add(n int64, l *line) {
 		}
 	}
 	x.nodes = append(x.nodes, nd)
+	return ""
 }
 
 func (x *index) retract(id text) {

@@ -14,8 +14,6 @@ import (
 	"github.com/sixlink/sixlink/record/host"
 )
 
-var errNothing = errors.New("no conversation: the files hold no prompt and no answer")
-
 // eachObject calls do for each object of a file: one a line, or the elements of
 // one array. Lines that are none (terminal codes, a program's log) are counted,
 // and what stands before an object on its line is dropped.
@@ -73,7 +71,8 @@ func eachObject(f *host.File, src *host.Source, do func(n int64, raw jsontext.Va
 }
 
 // rationed fails once more was read than left allows: an element of an array has
-// no end that could be looked for.
+// no end that could be looked for. What the decoder reads ahead makes the bound
+// wider by some KiB.
 type rationed struct {
 	r    io.Reader
 	left int64

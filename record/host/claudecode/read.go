@@ -29,36 +29,28 @@ func (r *reader) read(f *host.File) error {
 	if r.agentCalls == nil {
 		r.agentCalls = map[string]string{}
 	}
-	return eachLine(f, nil, r.line)
+	skip := func(n int64) bool { return r.next >= len(r.x.nodes) || r.x.nodes[r.next].line != n }
+	if err := eachLine(f, nil, skip, r.line); err != nil {
+		return err
+	}
+	if r.next < len(r.x.nodes) {
+		r.src.Fail(0, "the file changed while it was read: line %d is another one", r.x.nodes[r.next].line)
+	}
+	return nil
 }
 
-// line takes one line of the second pass. Its node is the next one when the
-// line numbers are equal: both passes read the same bytes.
+// line takes one line of the second pass, which is that of the next node: both
+// passes read the same bytes.
 func (r *reader) line(n int64, l *line) {
-	b := r.b
-	var nd *node
-	at := int32(r.next)
-	if r.next < len(r.x.nodes) && r.x.nodes[r.next].line == n {
-		nd = &r.x.nodes[r.next]
-		r.next++
-	}
-	typ := string(cmp.Or(l.Type, "(no type)"))
-	if l.Subtype != "" && l.Type == "system" {
-		typ += "/" + string(l.Subtype)
-	}
-	switch {
-	case nd == nil && r.x.repeats[n]:
-		r.src.Skip("repeated record")
-		return
-	case nd == nil:
-		r.state(l)
-		r.src.Skip(typ)
-		return
-	case !nd.live:
+	b, at := r.b, int32(r.next)
+	nd := &r.x.nodes[at]
+	r.next++
+	if !nd.live {
 		r.src.Skip("other branch")
 		r.branchCalls(nd, l)
 		return
 	}
+	typ := typeOf(l)
 	b.session(l.Session)
 	if l.Version != "" {
 		b.c.Host.Version = string(l.Version)
@@ -117,6 +109,8 @@ func (r *reader) record(nd *node, l *line, e *event) bool {
 		b.hidden(nd.kind, list, e)
 	case kSystem:
 		return r.system(l, e)
+	case kOther:
+		return false
 	default:
 		b.hidden(nd.kind, list, e)
 	}
@@ -183,6 +177,9 @@ func (r *reader) attachment(k kind, l *line, e *event) bool {
 	case k == kAttachment || e.agent != nil:
 		return false
 	}
+	if _, again := r.x.byID[keyOf(q.Source)]; again && q.Source != "" {
+		return true // the prompt is a record of its own too
+	}
 	list, _ := blocks(q.Prompt)
 	e.at = timeOf(cmp.Or(q.At, l.Timestamp))
 	if k == kWake {
@@ -207,20 +204,16 @@ func (r *reader) system(l *line, e *event) bool {
 	case "model_refusal_fallback":
 		r.b.note("retracted", "the host retracted an answer and asked another model", e.src)
 		return true
+	case "turn_duration", "stop_hook_summary":
+		// The host says that the turn is over; some versions leave stop_reason null.
+		if b := r.b; e.agent == nil && b.turn != nil && b.tail == tailAnswer && b.turn.stop == "" {
+			b.turn.stop = "end_turn"
+		}
+		return true
 	case "api_error":
 		return true
 	}
 	return false
-}
-
-// state takes what lines outside the tree say: totals of the session.
-func (r *reader) state(l *line) {
-	if l.Type != "cost-state" || r.only != nil {
-		return
-	}
-	if u := modelUsageOf(l.ModelUsage); u != nil {
-		r.b.c.Usage = []host.Usage{*u} // cumulative: the last one counts
-	}
 }
 
 // branchCalls counts the calls of another branch and keeps the first ids.

@@ -9,8 +9,9 @@ import (
 	"github.com/sixlink/sixlink/record/host"
 )
 
-// resultOf reads a tool result's content: a string or content blocks.
-func resultOf(content jsontext.Value, keep *host.Keeper) *host.CallResult {
+// resultOf reads a tool result's content: a string or content blocks, of which
+// at most max bytes of text are kept.
+func resultOf(content jsontext.Value, keep *host.Keeper, max int) *host.CallResult {
 	r := &host.CallResult{}
 	list, _ := blocks(content)
 	var whole strings.Builder // at most a line of the file
@@ -27,7 +28,7 @@ func resultOf(content jsontext.Value, keep *host.Keeper) *host.CallResult {
 		}
 	}
 	r.Bytes += int64(whole.Len())
-	r.Text = keep.Text(whole.String(), host.MaxValue)
+	r.Text = keep.Result(whole.String(), max)
 	return r
 }
 

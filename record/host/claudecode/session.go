@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type agentFile struct {
 	session text
 	id      text
 	meta    meta
+	first   string // the text that it began with
 }
 
 // meta is what stands in agent-<id>.meta.json.
@@ -87,15 +89,17 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 	}
 	for _, list := range agents {
 		for _, a := range list {
-			orphans = append(orphans, a.file.Name)
+			if !a.file.Beside {
+				orphans = append(orphans, a.file.Name)
+			}
 		}
 	}
 	slices.Sort(orphans)
 	if len(out) == 0 {
 		if len(orphans) > 0 {
-			return nil, fmt.Errorf("%s is the file of a subagent: name its session's file or folder", orphans[0])
+			return nil, fmt.Errorf("%w: %s is the file of a subagent, name its session's file or folder", host.ErrNothing, orphans[0])
 		}
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	if len(orphans) > 0 {
 		out[0].Notes = append(out[0].Notes, host.Note{Kind: "agent-without-session",
@@ -170,6 +174,12 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	}
 	b.c.Branches = x.mark()
 	b.full = x.full
+	if x.gaps > 0 {
+		b.note("missing-parents", strconv.Itoa(x.gaps)+" records name a parent that is not in the file; the record before was taken for it", host.Src{})
+	}
+	if x.cost != nil {
+		b.c.Usage = []host.Usage{*x.cost}
+	}
 	b.c.Sources = append(b.c.Sources, src)
 	s := &reader{b: b, x: x, src: &b.c.Sources[0], sides: map[int32]*agent{}}
 	if err := s.read(f); err != nil {
@@ -178,10 +188,8 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	if len(b.c.Turns) == 0 && len(b.c.Calls) == 0 {
 		return nil, x.session, end, nil
 	}
-	for _, a := range agents[x.session] {
-		if err := b.agentFile(a, s.agentCalls); err != nil {
-			return nil, "", end, err
-		}
+	if err := b.agentFiles(agents[x.session], s.agentCalls); err != nil {
+		return nil, "", end, err
 	}
 	return b.finish(figures{main: true, sub: true}), x.session, s.newest, nil
 }

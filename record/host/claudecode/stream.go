@@ -67,69 +67,69 @@ type stream struct {
 	agents                map[text]*agent
 	results               map[int]*host.Usage // by turn
 	seen                  map[key]bool        // records
-	src                   int                 // source of the file that is read, -1: none yet
 }
 
+// importStream makes one conversation of each session in each file: which of
+// several files is the earlier one is not always told.
 func importStream(files []*host.File) ([]*host.Conversation, error) {
-	var order []*stream
-	by := map[text]*stream{}
+	var out []*host.Conversation
 	for _, f := range files {
-		file := host.Source{Path: f.Name, Format: formatStream}
-		for _, s := range order {
-			s.src = -1
-		}
-		var last *stream
-		err := eachObject(f, &file, func(n int64, raw jsontext.Value) {
-			var e streamEvent
-			if json.Unmarshal(raw, &e, readOptions) != nil {
-				file.Fail(n, "no JSON object")
-				return
-			}
-			s := by[e.Session]
-			switch {
-			case e.Session == "" && last != nil:
-				s = last
-			case s == nil:
-				if len(order) >= maxSessions {
-					file.Skip("session over the limit")
-					return
-				}
-				s = &stream{builder: newBuilder(), agents: map[text]*agent{}, results: map[int]*host.Usage{}, seen: map[key]bool{}, src: -1}
-				by[e.Session] = s
-				order = append(order, s)
-			}
-			last = s
-			if s.src < 0 {
-				s.src = len(s.c.Sources)
-				s.builder.src = s.src
-				s.c.Sources = append(s.c.Sources, host.Source{Path: f.Name, Format: formatStream})
-			}
-			s.event(n, &e)
-		})
+		cs, err := streamFile(f)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range order {
-			if s.src >= 0 {
-				s.c.Sources[s.src].Whole(&file)
-			}
+		out = append(out, cs...)
+	}
+	if len(out) == 0 {
+		return nil, host.ErrNothing
+	}
+	return out, nil
+}
+
+func streamFile(f *host.File) ([]*host.Conversation, error) {
+	var order []*stream
+	by := map[text]*stream{}
+	file := host.Source{Path: f.Name, Format: formatStream}
+	var last *stream
+	err := eachObject(f, &file, func(n int64, raw jsontext.Value) {
+		var e streamEvent
+		if json.Unmarshal(raw, &e, readOptions) != nil {
+			file.Fail(n, "no JSON object")
+			return
 		}
+		s := by[e.Session]
+		switch {
+		case e.Session == "" && last != nil:
+			s = last
+		case s == nil:
+			if len(order) >= maxSessions {
+				file.Skip("session over the limit")
+				return
+			}
+			s = &stream{builder: newBuilder(), agents: map[text]*agent{}, results: map[int]*host.Usage{}, seen: map[key]bool{}}
+			s.c.Sources = []host.Source{{Path: f.Name, Format: formatStream}}
+			by[e.Session] = s
+			order = append(order, s)
+		}
+		last = s
+		s.event(n, &e)
+	})
+	if err != nil {
+		return nil, err
 	}
 	var out []*host.Conversation
 	for _, s := range order {
+		s.c.Sources[0].Whole(&file)
 		if c := s.finish(); c != nil {
 			out = append(out, c)
 		}
-	}
-	if len(out) == 0 {
-		return nil, errNothing
 	}
 	return out, nil
 }
 
 // event takes one event.
 func (s *stream) event(n int64, ev *streamEvent) {
-	src := &s.c.Sources[s.src]
+	src := &s.c.Sources[0]
 	typ := string(ev.Type)
 	if ev.Type == "" {
 		typ = "(no type)"
@@ -148,7 +148,7 @@ func (s *stream) event(n int64, ev *streamEvent) {
 		}
 	}
 	s.session(ev.Session)
-	e := &event{id: string(ev.UUID), at: timeOf(ev.Timestamp), src: host.Src{Source: s.src, Line: n}}
+	e := &event{id: string(ev.UUID), at: timeOf(ev.Timestamp), src: host.Src{Line: n}}
 	if ev.Parent != "" {
 		e.agent = s.agent(ev)
 	}
@@ -215,7 +215,7 @@ func (s *stream) answer(ev *streamEvent, e *event) bool {
 	into(ev.Message, &m)
 	list, ok := blocks(m.Content)
 	if !ok {
-		s.c.Sources[s.src].Fail(e.src.Line, "an assistant event without content")
+		s.c.Sources[0].Fail(e.src.Line, "an assistant event without content")
 		return false
 	}
 	if e.agent == nil && m.Model != "<synthetic>" {
@@ -240,7 +240,7 @@ func (s *stream) said(ev *streamEvent, e *event) bool {
 	into(ev.Message, &m)
 	list, ok := blocks(m.Content)
 	if !ok {
-		s.c.Sources[s.src].Fail(e.src.Line, "a user event without content")
+		s.c.Sources[0].Fail(e.src.Line, "a user event without content")
 		return false
 	}
 	isResult := false
