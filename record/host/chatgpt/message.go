@@ -179,11 +179,10 @@ func (r *reader) call(id string, m *message, text string, e *story.Event) {
 		if lenient.Into(jsontext.Value(text), &p) {
 			k.Server, k.Tool.Raw = parts(string(p.Path))
 			k.Tool.Shown = k.Tool.Raw
-			if k.Args = r.b.Args(p.Args, k.HostCallID, e); k.Args != nil {
-				k.ArgsSource = host.ArgsFromModel
-			}
+			r.b.Args(&k, p.Args, e)
 			r.b.Server(host.Server{Name: k.Server})
 		} else {
+			k.ArgsError = "the call is no JSON object"
 			r.b.Note("unreadable-arguments", "the call "+story.Short(k.HostCallID)+" is no JSON object; nothing can be said of its tool and arguments", e.Src)
 		}
 	}

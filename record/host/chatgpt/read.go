@@ -2,7 +2,6 @@ package chatgpt
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,8 +12,6 @@ import (
 
 // Export reads conversations.json: a list of conversations, or one of them.
 var Export = &host.Importer{Name: "chatgpt-export", Version: "1", Doc: "conversations of a ChatGPT data export", Detect: detect, Import: importExport}
-
-var errNothing = errors.New("no conversation: the files hold no prompt and no answer")
 
 func detect(_ string, head []byte) host.Sure {
 	for _, m := range lenient.Heads(head) {
@@ -32,7 +29,7 @@ func detect(_ string, head []byte) host.Sure {
 // texts, since an export may hold thousands.
 func importExport(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		src := host.Source{Path: f.Name, Format: "chatgpt-export"}
 		keep := &host.Keeper{}
 		var own []*host.Conversation
@@ -55,7 +52,7 @@ func importExport(files []*host.File) ([]*host.Conversation, error) {
 		out = append(out, own...)
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }

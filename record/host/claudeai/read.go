@@ -2,7 +2,6 @@ package claudeai
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +15,6 @@ import (
 
 // Export reads conversations.json: a list of conversations, or one of them.
 var Export = &host.Importer{Name: "claude-ai-export", Version: "1", Doc: "conversations of a claude.ai data export", Detect: detect, Import: importExport}
-
-var errNothing = errors.New("no conversation: the files hold no prompt and no answer")
 
 func detect(_ string, head []byte) host.Sure {
 	for _, m := range lenient.Heads(head) {
@@ -35,7 +32,7 @@ func detect(_ string, head []byte) host.Sure {
 // texts.
 func importExport(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		src := host.Source{Path: f.Name, Format: "claude-ai-export"}
 		keep := &host.Keeper{}
 		var own []*host.Conversation
@@ -56,7 +53,7 @@ func importExport(files []*host.File) ([]*host.Conversation, error) {
 		out = append(out, own...)
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }

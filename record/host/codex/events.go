@@ -182,7 +182,7 @@ func (r *reader) called(it *mcpItem, id string, started, ended time.Time, e *sto
 	}
 	k.Kind, k.Server, k.Tool.Raw = host.MCPCall, string(it.Server), string(it.Tool)
 	if a := r.b.Keep.Value(it.Arguments); a != nil && a.JSON.Kind() != 'n' {
-		k.Args, k.ArgsSource = a, host.ArgsFromHost
+		k.Args, k.ArgsSource, k.ArgsError = a, host.ArgsFromHost, ""
 	}
 	k.EndedAt = ended
 	failed, res := outcome(it, r.b.Keep)

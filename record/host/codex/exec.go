@@ -15,7 +15,7 @@ import (
 func importExec(files []*host.File) ([]*host.Conversation, error) {
 	byThread := map[string]*execReader{}
 	var threads []*execReader
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		s := &execFile{src: &host.Source{Path: f.Name, Format: "codex-exec"}, threads: byThread}
 		if err := lenient.Objects(f, s.src, s.line); err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ func importExec(files []*host.File) ([]*host.Conversation, error) {
 		out = append(out, r.b.Finish(host.ExcludesSubagents))
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }

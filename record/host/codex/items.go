@@ -106,10 +106,7 @@ func (r *reader) call(kind string, it *responseItem, e *story.Event) {
 	case "local_shell_call":
 		c.Name = cmp.Or(c.Name, "local_shell")
 	case "function_call":
-		c.Args, c.ArgsSource = r.b.Args(it.Arguments, c.HostCallID, e), host.ArgsFromModel
-	}
-	if c.Args == nil {
-		c.ArgsSource = ""
+		r.b.Args(&c, it.Arguments, e)
 	}
 	if !strings.HasPrefix(c.Name, prefix) {
 		c.Kind = host.BuiltinCall

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"github.com/sixlink/sixlink/record/host/internal/lenient"
 	"github.com/sixlink/sixlink/record/host/internal/story"
 )
-
-var errNothing = errors.New("no conversation: the files hold no prompt and no answer")
 
 // meta is a rollout's session_meta.
 type meta struct {
@@ -66,7 +63,7 @@ type rollout struct {
 func importRollouts(files []*host.File) ([]*host.Conversation, error) {
 	byRoot := map[string][]rollout{}
 	var roots []string
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		m, err := metaOf(f)
 		if err != nil {
 			return nil, err
@@ -94,7 +91,7 @@ func importRollouts(files []*host.File) ([]*host.Conversation, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }

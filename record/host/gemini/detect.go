@@ -1,8 +1,6 @@
 package gemini
 
 import (
-	"errors"
-
 	"github.com/sixlink/sixlink/record/host"
 	"github.com/sixlink/sixlink/record/host/internal/lenient"
 )
@@ -12,8 +10,6 @@ var (
 	Session = &host.Importer{Name: "gemini-session", Version: "1", Doc: "Gemini CLI session files (chats/session-*)", Detect: detectSession, Import: importSessions}
 	Stream  = &host.Importer{Name: "gemini-stream", Version: "1", Doc: "the output of gemini -o stream-json", Detect: detectStream, Import: importStreams}
 )
-
-var errNothing = errors.New("no conversation: the files hold no prompt and no answer")
 
 // detectSession: the metadata line, or records that only this host writes.
 func detectSession(_ string, head []byte) host.Sure {

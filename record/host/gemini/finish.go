@@ -62,6 +62,9 @@ func (l *log) tell(m *message) {
 			msg.Text(m.text)
 		}
 		msg.Usage(m.tokens)
+		if u := m.tokens; u != nil && u.Reasoning.Known && u.Total.Known && u.Input().Plus(u.Output).Plus(u.Reasoning) != u.Total {
+			l.b.NoteOnce("usage-total-differs", "the total of a message is not the sum of its input, output and thoughts; it is given as it stands", e.Src)
+		}
 		for _, c := range m.calls {
 			k := c.k
 			res := k.Result

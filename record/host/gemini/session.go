@@ -14,7 +14,7 @@ import (
 // importSessions makes one conversation of each file.
 func importSessions(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		l := &log{b: story.New("gemini-cli", &host.Keeper{}), byID: map[string]*message{}, place: map[*message]int{}}
 		l.src = host.Source{Path: f.Name, Format: "gemini-session"}
 		if err := lenient.Objects(f, &l.src, l.line); err != nil {
@@ -25,7 +25,7 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }
@@ -354,7 +354,7 @@ func (l *log) result(v jsontext.Value) (res *host.CallResult, failed string) {
 		res.HasText = true
 	})
 	res.Bytes += int64(text.Len())
-	res.Text = l.b.Keep.Text(text.String(), host.MaxValue)
+	res.Text = l.b.Keep.Result(text.String(), host.MaxValue)
 	return res, failed
 }
 

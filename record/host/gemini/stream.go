@@ -13,7 +13,7 @@ import (
 func importStreams(files []*host.File) ([]*host.Conversation, error) {
 	bySession := map[string]*stream{}
 	var order []*stream
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		src := host.Source{Path: f.Name, Format: "gemini-stream"}
 		var s *stream
 		at := 0
@@ -61,7 +61,7 @@ func importStreams(files []*host.File) ([]*host.Conversation, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }

@@ -71,7 +71,7 @@ func (r *reader) run(n int64, t *top) {
 // turn. It holds no prompt and no answer.
 func importTraces(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		r := &traceReader{b: story.New("openai-agents", &host.Keeper{}), traces: map[string]*trace{}, raw: map[string]string{}}
 		r.b.OwnSums = true
 		src := host.Source{Path: f.Name, Format: "openai-agents-trace"}
@@ -90,7 +90,7 @@ func importTraces(files []*host.File) ([]*host.Conversation, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }
@@ -166,9 +166,7 @@ func (r *traceReader) line(n int64, v jsontext.Value) (string, bool) {
 		if d.MCP.Server != "" {
 			k.Kind, k.Server = host.MCPCall, string(d.MCP.Server)
 		}
-		if k.Args = r.b.Args(d.Input, k.Name, e); k.Args != nil {
-			k.ArgsSource = host.ArgsFromModel
-		}
+		r.b.Args(&k, d.Input, e)
 		if !lenient.Null(d.Output) {
 			k.Result = story.TextResult(plain(d.Output), r.b.Keep)
 		}

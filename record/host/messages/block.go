@@ -100,7 +100,7 @@ func (c *conv) call(b *block, msg *story.Msg, e *story.Event) {
 	if input == nil {
 		input = b.Args
 	}
-	c.modelArgs(&k, input, e)
+	c.b.Args(&k, input, e)
 	msg.Call(named(k), client && !b.uiPart(), e)
 	if b.uiPart() {
 		c.uiResult(b, msg, e)

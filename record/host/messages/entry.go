@@ -298,18 +298,11 @@ func (c *conv) blocks(msg *story.Msg, m *entry, e *story.Event) {
 		c.name("openai-chat")
 		c.ids[string(k.ID)] = true
 		call := named(host.Call{HostCallID: string(k.ID), Name: string(k.Function.Name)})
-		c.modelArgs(&call, k.Function.Arguments, e)
+		c.b.Args(&call, k.Function.Arguments, e)
 		msg.Call(call, true, e)
 	})
 	if s := text.String(); s != "" && len(c.answers) < host.MaxItems {
 		c.answers[hash(s)] = true
-	}
-}
-
-// modelArgs gives a call the arguments that the model wrote.
-func (c *conv) modelArgs(k *host.Call, v jsontext.Value, e *story.Event) {
-	if k.Args = c.b.Args(v, k.HostCallID, e); k.Args != nil {
-		k.ArgsSource = host.ArgsFromModel
 	}
 }
 

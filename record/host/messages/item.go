@@ -71,7 +71,7 @@ func (c *conv) item(m *entry, e *story.Event) bool {
 	case typ == "function_call", typ == "custom_tool_call":
 		k := host.Call{HostCallID: string(cmp.Or(m.CallID, m.CallIDJS, m.ID)), HostItemID: string(m.ID), Name: string(m.Name)}
 		if typ == "function_call" {
-			c.modelArgs(&k, m.Arguments, e)
+			c.b.Args(&k, m.Arguments, e)
 		}
 		c.answer(e).Call(named(k), true, e)
 	case strings.HasSuffix(typ, "_call_output"), typ == "function_call_result":
@@ -98,7 +98,7 @@ func (c *conv) answer(e *story.Event) *story.Msg {
 func (c *conv) mcpCall(m *entry, e *story.Event) {
 	k := host.Call{HostCallID: string(m.ID), Kind: host.HostedCall, Server: string(m.Server), Name: string(m.Name),
 		Tool: host.Tool{Raw: string(m.Name), Shown: string(m.Name)}}
-	c.modelArgs(&k, m.Arguments, e)
+	c.b.Args(&k, m.Arguments, e)
 	c.b.Server(host.Server{Name: k.Server})
 	msg := c.answer(e)
 	msg.Call(k, false, e)
@@ -138,6 +138,6 @@ func (c *conv) approved(m *entry) {
 		return
 	}
 	k := host.Call{HostCallID: id, Kind: host.HostedCall, Server: a.server, Name: a.name, Tool: host.Tool{Raw: a.name, Shown: a.name}, Denied: host.DeniedByUser}
-	c.modelArgs(&k, a.args, &a.e)
+	c.b.Args(&k, a.args, &a.e)
 	c.b.Call(k, &a.e)
 }

@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"errors"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sixlink/sixlink/record/host"
@@ -10,12 +8,10 @@ import (
 	"github.com/sixlink/sixlink/record/host/internal/story"
 )
 
-var errNothing = errors.New("no conversation: the files hold no message and no call")
-
 // importMessages reads each file for itself.
 func importMessages(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
-	for _, f := range files {
+	for _, f := range lenient.Named(files) {
 		r := &reader{src: host.Source{Path: f.Name, Format: "messages"}, keep: &host.Keeper{}}
 		if err := lenient.Objects(f, &r.src, r.record); err != nil {
 			return nil, err
@@ -23,7 +19,7 @@ func importMessages(files []*host.File) ([]*host.Conversation, error) {
 		out = append(out, r.finish()...)
 	}
 	if len(out) == 0 {
-		return nil, errNothing
+		return nil, host.ErrNothing
 	}
 	return out, nil
 }

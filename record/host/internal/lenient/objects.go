@@ -14,6 +14,17 @@ import (
 	"github.com/sixlink/sixlink/record/host"
 )
 
+// Named are the files that the user named. Those found beside one are of another
+// host, which keeps subagents so.
+func Named(files []*host.File) (out []*host.File) {
+	for _, f := range files {
+		if !f.Beside {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // Shape is how the objects of a file stand in it.
 type Shape int
 

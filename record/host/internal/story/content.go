@@ -148,22 +148,22 @@ func ResultOf(content jsontext.Value, keep *host.Keeper) *host.CallResult {
 		}
 	})
 	r.Bytes += int64(text.Len())
-	r.Text = keep.Text(text.String(), host.MaxValue)
+	r.Text = keep.Result(text.String(), host.MaxValue)
 	return r
 }
 
 // TextResult is a result that is a text.
 func TextResult(s string, keep *host.Keeper) *host.CallResult {
-	return &host.CallResult{Text: keep.Text(s, host.MaxValue), HasText: true, Bytes: int64(len(s))}
+	return &host.CallResult{Text: keep.Result(s, host.MaxValue), HasText: true, Bytes: int64(len(s))}
 }
 
-// Args reads arguments that a model wrote as a JSON string, or that stand as an
-// object. No text at all is {} (case 92). ok is false where they cannot be read:
-// then nothing can be said of them, and a note says so.
-func (b *Builder) Args(v jsontext.Value, call string, e *Event) *host.Value {
+// Args gives a call its arguments, which a model wrote as a JSON string, or which
+// stand as an object. No text at all is {} (case 92). Of arguments that cannot be
+// read nothing can be said: the call and a note say so.
+func (b *Builder) Args(k *host.Call, v jsontext.Value, e *Event) {
 	switch v.Kind() {
 	case '{':
-		return b.Keep.Value(v)
+		k.Args = b.Keep.Value(v)
 	case '"':
 		s := strings.TrimSpace(lenient.String(v))
 		if s == "" {
@@ -171,13 +171,17 @@ func (b *Builder) Args(v jsontext.Value, call string, e *Event) *host.Value {
 		}
 		// Arguments are an object; another value cannot be sent on as such.
 		if a := jsontext.Value(s); a.IsValid(lenient.Options) && a.Kind() == '{' {
-			return b.Keep.Value(a)
+			k.Args = b.Keep.Value(a)
 		}
 	case 0, 'n':
-		return nil
+		return
 	}
-	b.Note("unreadable-arguments", "the arguments of call "+Short(call)+" are no JSON object; nothing can be said of them", e.Src)
-	return nil
+	if k.Args != nil {
+		k.ArgsSource = host.ArgsFromModel
+		return
+	}
+	k.ArgsError = "no JSON object: " + Short(OneLine(string(v)))
+	b.Note("unreadable-arguments", "the arguments of call "+Short(k.HostCallID)+" are no JSON object; nothing can be said of them", e.Src)
 }
 
 // minus subtracts what is known; a result below 0 is unknown.
