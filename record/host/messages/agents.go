@@ -73,7 +73,7 @@ func importTraces(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
 	for _, f := range lenient.Named(files) {
 		r := &traceReader{b: story.New("openai-agents", &host.Keeper{}), traces: map[string]*trace{}, raw: map[string]string{}}
-		r.b.OwnSums = true
+		r.b.OwnSums, r.b.EndsTold = true, true
 		src := host.Source{Path: f.Name, Format: "openai-agents-trace"}
 		if err := lenient.Objects(f, &src, func(n int64, v jsontext.Value) {
 			if kind, ok := r.line(n, v); ok {

@@ -14,6 +14,8 @@ type Builder struct {
 	// OwnSums says that the importer gives the turns' figures itself, so that none
 	// are made of the messages' usage.
 	OwnSums bool
+	// EndsTold says that records tell how turns end: the last turn is open without one.
+	EndsTold bool
 
 	turn  *turnState
 	calls map[string]int // by id, in C.Calls; shared ids keep the first
@@ -273,7 +275,7 @@ func (b *Builder) end(last bool) {
 	switch {
 	case s.status != "":
 		t.Status = s.status
-	case b.tail == tailAnswer && (!last || s.last.done()):
+	case b.tail == tailAnswer && (!last || s.last.done() && !b.EndsTold):
 		t.Status = host.Complete
 	case last:
 		t.Status = host.Open
