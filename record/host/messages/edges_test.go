@@ -185,7 +185,9 @@ func TestDialects(t *testing.T) {
 // A log of requests, each with the whole history: what is sent again is read once,
 // and conversations that go on at the same time are kept apart.
 func TestHistories(t *testing.T) {
-	pair := func(request, response string) string { return `{"request":` + request + `,"response":` + response + `}` }
+	pair := func(request, response string) string {
+		return `{"request":` + request + `,"response":` + response + `}`
+	}
 	chat := func(text string) string {
 		return `{"object":"chat.completion","model":"m","choices":[{"message":{"role":"assistant","content":"` + text + `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":4}}}`
 	}
