@@ -23,6 +23,7 @@ const (
 	r147b  = "rig-codex/0.147.0" + day + "13-59-08-01a22cc0-9789-7333-95a8-fcfe1e121e23.jsonl"
 	r171   = "rig-codex/0.171.0" + day + "13-52-46-01a22cba-c215-7023-bd16-fd2b4db63b54.jsonl"
 	r171b  = "rig-codex/0.171.0" + day + "13-52-48-01a22cba-c8ce-73e1-a3e2-c249c884dd16.jsonl"
+	hooks  = "codex-wire-and-hooks/hooks-0.147.0.ndjson"
 	probes = "codex-rollout/code-mode-0.157.0.jsonl"
 )
 
@@ -38,17 +39,17 @@ func execs() (out []string) {
 }
 
 func TestGolden(t *testing.T) {
-	hosttest.Golden(t, append([]string{"rig-codex/0.105.0/sessions", "rig-codex/0.147.0/sessions", "rig-codex/0.171.0/sessions", probes}, execs()...)...)
+	hosttest.Golden(t, append([]string{"rig-codex/0.105.0/sessions", "rig-codex/0.147.0/sessions", "rig-codex/0.171.0/sessions", probes, hooks}, execs()...)...)
 }
 
 func TestCut(t *testing.T) {
-	for _, name := range append(rollouts, execs()...) {
+	for _, name := range append(append(rollouts, hooks), execs()...) {
 		t.Run(name, func(t *testing.T) { hosttest.Cut(t, name) })
 	}
 }
 
 func TestLineEnds(t *testing.T) {
-	for _, name := range append(rollouts, execs()[0]) {
+	for _, name := range append(rollouts, hooks, execs()[0]) {
 		t.Run(name, func(t *testing.T) { hosttest.LineEnds(t, name) })
 	}
 }
@@ -259,6 +260,41 @@ func TestCodeMode(t *testing.T) {
 	}
 }
 
+// TestHooks: five payloads, a prompt, two MCP calls of which one has its result,
+// and the start of a subagent. No call id of this version is on the wire.
+func TestHooks(t *testing.T) {
+	c := hosttest.One(t, hosttest.Import(t, hooks))
+	if len(c.Turns) != 1 || c.Turns[0].Status != host.Open || c.Turns[0].ID != "01a06660-1179-7bd2-bb02-d4cac726b2a0" || strings.Join(c.Models, "") != "gpt-5.6-sol" {
+		t.Fatalf("%+v", c.Turns)
+	}
+	var got []string
+	for _, k := range c.Calls {
+		got = append(got, string(k.Kind)+" "+k.Server+"/"+k.Tool.Shown+" "+string(k.Args.JSON)[:2])
+	}
+	if d := cmp.Diff([]string{"mcp host_test/dump {}", `mcp host_test_raw/probe {"`, `builtin /collaborationspawn_agent {"`}, got); d != "" {
+		t.Error(d)
+	}
+	k := c.Calls[1]
+	if k.HostCallID != "exec-4d65c735-17c4-4e57-809b-e2512e0722af" || *k.HostError || k.Result.Structured == nil || k.EndedAt.Sub(k.At).Milliseconds() != 147 {
+		t.Errorf("%+v", k)
+	}
+	want := caps(host.Partial, host.Present, host.Absent, host.Absent, host.Partial, host.Partial, host.Present, host.Present)
+	if d := cmp.Diff(want, c.Caps); d != "" {
+		t.Error(d)
+	}
+	ended := hosttest.One(t, hosttest.Text(t, "h.ndjson", `{"hook_event_name":"UserPromptSubmit","session_id":"s","turn_id":"t","prompt":"go"}
+{"hook_event_name":"PostToolUse","session_id":"s","turn_id":"t","tool_name":"mcp__shop__f","tool_input":{},"tool_use_id":"c","tool_response":"text"}
+{"hook_event_name":"Stop","session_id":"s","turn_id":"t","last_assistant_message":"done"}`))
+	if u := ended.Turns[0]; u.Status != host.Complete || u.FinalText.Text.Text != "done" || ended.Calls[0].Result.Text.Text != "text" || ended.Calls[0].HostError != nil {
+		t.Errorf("%+v, %+v", u, ended.Calls)
+	}
+}
+
+// caps in the order of the model's fields.
+func caps(turns, prompts, final, tokens, times, calls, ids, model host.Cap) host.Caps {
+	return host.Caps{Turns: turns, Prompts: prompts, FinalText: final, Tokens: tokens, Times: times, Calls: calls, CallIDs: ids, Model: model}
+}
+
 // The head of a subagent's file alone is known for what it is and holds nothing.
 func TestSubagentHead(t *testing.T) {
 	_, err := host.Import(hosttest.Dir+"codex-wire-and-hooks/rollout-head-subagent-0.147.0.jsonl", []*host.Importer{codex.Rollout}, host.Options{})
@@ -268,6 +304,8 @@ func TestSubagentHead(t *testing.T) {
 }
 
 func FuzzRollout(f *testing.F) { hosttest.Fuzz(f, codex.Rollout, r105b, r147b, r171b, probes) }
+
+func FuzzHooks(f *testing.F) { hosttest.Fuzz(f, codex.Hooks, hooks) }
 
 func FuzzExec(f *testing.F) {
 	hosttest.Fuzz(f, codex.Exec, "rig-codex/0.105.0/exec-1.jsonl", "rig-codex/0.171.0/exec-5.jsonl")

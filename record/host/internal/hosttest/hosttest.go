@@ -173,12 +173,17 @@ func Cut(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	whole := One(t, Import(t, name))
+	im, err := host.Detect(host.BytesFile(filepath.Base(name), data), importers.All())
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := 0
 	for _, l := range bytes.SplitAfter(data, []byte("\n")) {
 		for _, cut := range []int{at + len(l)/2, at + len(l)} {
-			cs, err := ImportBytes(filepath.Base(name), data[:cut])
+			im.Detect(name, data[:cut])
+			cs, err := im.Import([]*host.File{host.BytesFile(filepath.Base(name), data[:cut])})
 			if err != nil {
-				if !errors.Is(err, host.ErrNothing) && !errors.Is(err, host.ErrUnknownFormat) {
+				if !errors.Is(err, host.ErrNothing) {
 					t.Fatalf("cut at %d: %v", cut, err)
 				}
 				continue
