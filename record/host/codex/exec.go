@@ -57,7 +57,6 @@ type execReader struct {
 	total  *host.Usage
 	unsure bool
 	msg    *story.Msg
-	turns  int // of the run, so far
 }
 
 // execFile is one file while it is read.

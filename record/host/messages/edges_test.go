@@ -243,6 +243,19 @@ func TestUsageRules(t *testing.T) {
 	}
 }
 
+// A run of the Agents SDK whose input is the history so far begins one turn.
+func TestRunInput(t *testing.T) {
+	run := func(input, id, text string) string {
+		return `{"input":` + input + `,"newItems":[{"type":"message_output_item","rawItem":{"id":"` + id + `","type":"message","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}}],"rawResponses":[]}`
+	}
+	c := hosttest.One(t, hosttest.Text(t, "runs.json", "["+run(`"one"`, "m1", "first")+","+
+		run(`[{"role":"user","content":"one"},{"id":"m1","type":"message","role":"assistant","content":[{"type":"output_text","text":"first"}]},{"role":"user","content":"two"}]`, "m2", "second")+","+
+		run("null", "m3", "third")+"]"))
+	if d := cmp.Diff([]string{"complete text <one >first", "complete text <two >second", "complete text >third"}, told(c)); d != "" {
+		t.Error(d)
+	}
+}
+
 // What spans and the evaluator count differs: both stay, and a note says so.
 func TestTraceDisagrees(t *testing.T) {
 	c := hosttest.One(t, hosttest.Text(t, "e.json", `{"query":"go","actualToolCalls":[],"tokens":{"input":10,"output":5,"total":15},"trace":{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":"x"}],

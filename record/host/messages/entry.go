@@ -112,7 +112,11 @@ func (c *conv) request(n int64, ptr string, list jsontext.Value, known int) {
 			}
 			return
 		}
-		c.entry(v, c.event(n, pointer(ptr, i)))
+		at := ptr
+		if list.Kind() == '[' {
+			at = pointer(ptr, i)
+		}
+		c.entry(v, c.event(n, at))
 	})
 	c.history, c.msg = false, nil
 }
