@@ -19,6 +19,7 @@ type conv struct {
 	// history says that the entries are re-sent ones: what is known is passed over.
 	history bool
 
+	counted   int             // messages and calls that are in the reader's count
 	prompts   []string        // hashes, in order
 	ids       map[string]bool // of items and calls
 	answers   map[string]bool // hashes of answers' texts

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -158,6 +159,9 @@ func Sound(t testing.TB, c *host.Conversation) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, out.Bytes())
 	}
+	if reflect.DeepEqual([]*host.Conversation{c}, back) {
+		return // some hundred times faster than to look for a difference
+	}
 	if d := cmp.Diff([]*host.Conversation{c}, back); d != "" {
 		t.Fatalf("-written +read\n%s", d)
 	}
@@ -226,6 +230,10 @@ func CutDocument(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	data = bytes.TrimSpace(data)
+	im, err := host.Detect(host.BytesFile(filepath.Base(name), data), importers.All())
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := 0
 	for _, l := range bytes.SplitAfter(data, []byte("\n")) {
 		at += len(l)
@@ -233,9 +241,9 @@ func CutDocument(t *testing.T, name string) {
 			break
 		}
 		for _, cut := range []int{at, at - len(l)/2} {
-			cs, err := ImportBytes(filepath.Base(name), data[:cut])
+			cs, err := im.Import([]*host.File{host.BytesFile(filepath.Base(name), data[:cut])})
 			if err != nil {
-				if !errors.Is(err, host.ErrNothing) && !errors.Is(err, host.ErrUnknownFormat) {
+				if !errors.Is(err, host.ErrNothing) {
 					t.Fatalf("cut at %d: %v", cut, err)
 				}
 				continue
