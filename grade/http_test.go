@@ -110,7 +110,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		"202":                          {"2 POST sid:S " + call + "\n2 202", predicate.Error, ""},
 		"HTML":                         {"2 POST sid:S " + call + "\n2 200 text x", predicate.Error, ""},
 		"cancelled":                    {"2 POST sid:S " + call + "\n2 200 sse\n3 POST sid:S {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n3 202\n2 last", predicate.Pass, ""},
-		"sixlink could not send it on": {"2 POST sid:S " + call + "\n2 error connect\n2 made 502", predicate.Pass, ""},
+		"sixlink could not send it on": {"2 POST sid:S " + call + "\n2 error connect\n2 made 502", predicate.Error, "never reached the server"},
 		"resumed":                      {"2 POST sid:S " + call + "\n2 200 sse\n2 event id:1\n2 cut server\n3 GET sid:S last:1\n3 200 sse\n3 event id:2 " + good + "\n3 last", predicate.Pass, ""},
 		"a gap":                        {"2 POST sid:S " + call + "\n2 200 sse\ngap\n2 last", predicate.Error, ""},
 	} {
