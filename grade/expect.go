@@ -63,17 +63,13 @@ func callsOf(ev *predicate.Evidence) []match.Call {
 				if err != nil {
 					return nil, err
 				}
-				v, err := value.Parse(text, value.Options{MaxDepth: maxArgumentsDepth})
-				return &v, err
+				return predicate.ParseArguments(text)
 			}
 		}
 		out = append(out, m)
 	}
 	return out
 }
-
-// maxArgumentsDepth bounds the nesting of arguments that are compared.
-const maxArgumentsDepth = 200
 
 // scorerRow is the row of one scorer. Both gate (grading.md 2.7).
 func scorerRow(s *match.Score, link predicate.Link, r *match.Result) Row {

@@ -245,7 +245,7 @@ func (w *work) claim(s *session.Session, talk *predicate.Conversation) (c *CaseS
 		a := w.suite.assign(w.r.Labels, prompt, has)
 		if len(a.ambiguous) > 0 {
 			w.d.unclear = true
-			w.skip(s.ID, WhyAmbiguous, "claimed by the cases "+strings.Join(a.ambiguous, ", ")+": give one of them a match, or the session a label")
+			w.skip(s.ID, WhyAmbiguous, "claimed by the "+several(a.ambiguous, "case", "cases")+": give one of them a match, or the session a label")
 			return nil, false
 		}
 		c = a.c
