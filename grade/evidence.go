@@ -212,12 +212,12 @@ func begin(l *catalog.List) int64 {
 }
 
 // listOfAnother finds the list of another session of the same recording with the
-// same server and version: the last one before the call, else the first after it.
+// same server, version and principal (grading.md 0.1): the last one before the call, else the first after it.
 func listOfAnother(c *session.Call, s *session.Session, siblings []*session.Session) (*catalog.List, string) {
 	var best *catalog.List
 	var from string
 	for _, o := range siblings {
-		if o == s || o.Server.Name != s.Server.Name || o.Server.Version != s.Server.Version {
+		if o == s || o.Server.Name != s.Server.Name || o.Server.Version != s.Server.Version || o.Principal != s.Principal {
 			continue
 		}
 		for _, l := range o.Lists {

@@ -421,6 +421,10 @@ func TestTheListOfAnotherSessionStandsIn(t *testing.T) {
 	if r := row(first, second); r.Result != predicate.Error {
 		t.Errorf("another version's list was used: %s: %s", r.Result, r.Reason)
 	}
+	first.Server.Version, first.Principal = "1", "somebody else"
+	if r := row(first, second); r.Result != predicate.Error {
+		t.Errorf("the list of another principal was used: %s: %s", r.Result, r.Reason)
+	}
 }
 
 // TestDeterminism: the bytes of the report do not depend on the order of the
