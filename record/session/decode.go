@@ -160,6 +160,10 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindExit:
 		d.process(rec).exited(rec)
 	case record.KindError:
+		if rec.Error != nil && rec.Error.What == record.Made {
+			d.process(rec).made = true
+			return
+		}
 		if rec.Error != nil {
 			p := d.process(rec)
 			p.cur.Connection.Spawn = &SpawnError{Seq: rec.Seq, Error: rec.Error.Error, Code: rec.Error.Code}

@@ -29,6 +29,7 @@ type line struct {
 	headless         bool
 	long             bool
 	ended            bool // it has an end of line
+	made             bool // by sixlink: the server did not say this
 	size             int64
 
 	frame *frameData // shared by its values; made when the first is wanted

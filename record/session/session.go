@@ -55,6 +55,9 @@ type Session struct {
 	Client, Server  Peer
 	// Basis says what makes these records one session, in words.
 	Basis string
+	// Principal is equal for sessions over HTTP with equal credentials; empty: none
+	// were sent, or the session is stdio's. It is to be compared and never shown.
+	Principal string
 	// FirstSeq and LastSeq bound the session's records, both inclusive.
 	FirstSeq, LastSeq int64
 	FirstAt, LastAt   int64 // nanoseconds since the recording's start
@@ -254,7 +257,7 @@ type RPCError struct {
 	RawCode string
 	Message string
 	// NoCode says that the answer was an HTTP status alone (RawCode), without a
-	// JSON-RPC error.
+	// JSON-RPC error of the server's.
 	NoCode bool
 }
 
