@@ -22,7 +22,7 @@ func expected(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.
 	in := match.CaseInput{
 		Expected: c.Expected, Calls: callsOf(ev), Options: options, Negative: c.Negative,
 		CallsComplete: ev.State(predicate.ToolCalls) == session.Complete && !ev.Unreached, TurnsKnown: turnsKnown(ev),
-		PromptFinished: finished(ev), Show: predicate.Shown,
+		PromptFinished: finished(ev), Show: predicate.ShownAt,
 	}
 	for i := range c.Turns {
 		in.Turns = append(in.Turns, match.TurnInput{Expected: c.Turns[i].Expected, Pinned: c.Turns[i].Pinned})

@@ -307,14 +307,17 @@ func rowOf(k *predicate.Check, turn int, o predicate.Outcome) Row {
 }
 
 // judge gives a trial its verdict (grading.md 0.2.8). A trial in which nothing
-// happened cannot pass: every check of the "never" kind would hold vacuously.
+// happened cannot pass: every check of the "never" kind would hold vacuously. Nor can
+// one of which no call had an outcome, by checks on outcomes alone.
 func (w *work) judge(t *Trial, ev *predicate.Evidence) {
 	gating, failed, erred := 0, 0, 0
+	outcomes := true // all that gates is about what came of calls
 	for _, r := range t.Rows {
 		if r.Role != predicate.Gating {
 			continue
 		}
 		gating++
+		outcomes = outcomes && r.Link == predicate.Response
 		switch r.Result {
 		case predicate.Fail:
 			failed++
@@ -334,6 +337,11 @@ func (w *work) judge(t *Trial, ev *predicate.Evidence) {
 		case b != "":
 			idle = string(b) + " failed and no call was made, so nothing was measured"
 		}
+	}
+	if t.Calls > 0 && outcomes && !slices.ContainsFunc(ev.Calls, func(c predicate.CallEvidence) bool { return !c.Cancelled }) {
+		// Such a call is no error, and no good answer either: a server that hangs until
+		// its host gives up must not pass.
+		idle = "every call was cancelled by the client, so no outcome was measured"
 	}
 	switch {
 	case failed > 0:
