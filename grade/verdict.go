@@ -96,7 +96,8 @@ func (c *Case) Words() map[Word]int {
 	return map[Word]int{Passed: c.Stats.Passed, Failed: c.Stats.Failed, Inconclusive: c.Stats.Errored}
 }
 
-// Trial is one session graded against one case.
+// Trial is one session, or several together, graded against one case. Recording and
+// Session are the first one's.
 type Trial struct {
 	Recording, Session string
 	Labels             map[string]string
@@ -107,10 +108,28 @@ type Trial struct {
 	Rows  []Row
 	// Calls is how many calls it has.
 	Calls int
+	// Parts are the sessions of a trial over several, first those that are graded, then
+	// what is lost of it; empty: it is one session. Records of its rows and links are
+	// then handles: see [Trial.Place].
+	Parts []predicate.Part
 	// unfinished: its server was never reached, or refused it.
 	unfinished bool
 	// erred: a gating check could not be decided, or nothing was there to decide on.
 	erred bool
+}
+
+// Place finds the part of a record that a row or a link names, and the record's seq
+// in its recording; the part is nil in a trial of one session.
+func (t *Trial) Place(handle int64) (p *predicate.Part, seq int64) {
+	for i := range t.Parts {
+		if q := &t.Parts[i]; q.Lost == "" && q.Base < handle && (p == nil || q.Base > p.Base) {
+			p = q
+		}
+	}
+	if p == nil {
+		return nil, handle
+	}
+	return p, handle - p.Base
 }
 
 // Row is one check's outcome on one trial, or a scorer's.
