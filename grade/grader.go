@@ -17,9 +17,11 @@ import (
 type Recording struct {
 	ID string
 	// Path is where it was read, for people; it is in no verdict's JSON.
-	Path     string
-	Torn     bool
-	Gaps     int
+	Path string
+	Torn bool
+	Gaps int
+	// Midway says that its beginning is not there: an earlier segment is missing.
+	Midway   bool
 	Labels   map[string]string
 	Sessions []*session.Session
 	// Talks are the host's transcripts that are joined, by session id.

@@ -226,12 +226,12 @@ func (t *merger) sessions(w *work, number int) {
 	if number >= maxParts && r.Unreadable == "" {
 		w.d.unfit = true
 		why := fmt.Sprintf("more than %d recordings have the trial's label", maxParts)
-		w.skip("", WhyNotWhole, why)
+		w.skip("", WhyLimit, why)
 		lose("", label, why)
 		return
 	}
 	if !w.usable() {
-		if x := w.d.skipped[len(w.d.skipped)-1]; x.Why != WhyNoSession || r.Torn || r.Gaps > 0 {
+		if x := w.d.skipped[len(w.d.skipped)-1]; x.Why != WhyNoSession || r.Torn || r.Gaps > 0 || r.Midway {
 			lose("", label, fmt.Sprintf("recording %s of this trial cannot be used: %s", r.ID, x.Detail))
 		}
 		return
@@ -442,7 +442,7 @@ func (t *merger) calls(out *predicate.Evidence) {
 // ordered tells whether the place of the recording's calls among those of others can
 // be told: not where a record was lost, which may have told of the clock.
 func (w *work) ordered() bool {
-	if w.r.Torn || w.r.Gaps > 0 {
+	if w.r.Torn || w.r.Gaps > 0 || w.r.Midway {
 		return false
 	}
 	return !slices.ContainsFunc(w.r.Sessions, func(s *session.Session) bool {
@@ -493,34 +493,65 @@ func (t *merger) servers() (out [][]*jointPart) {
 	return out
 }
 
-// declaring is the session whose list stands for what a server declares: the one in
-// which its first call was made, else the last that has a list; nil: none has.
-func declaring(list []*jointPart, calls []predicate.CallEvidence) (found *jointPart) {
-	for i := range calls {
-		for _, p := range list {
-			if calls[i].Of == p.of {
-				if len(p.s.Lists) > 0 {
-					return p
-				}
-				break
-			}
-		}
-		if calls[i].Of.Server == list[0].of.Server {
-			break
-		}
-	}
-	for _, p := range list {
-		if len(p.s.Lists) > 0 {
+// declaring is the session whose list stands for what a server declares: of those
+// with a list the one in which the server's first call was made, else the last; nil:
+// none has a list. sure is false where clocks do not tell which that is.
+func (t *merger) declaring(list []*jointPart, calls []predicate.CallEvidence) (found *jointPart, sure bool) {
+	listing := slices.DeleteFunc(slices.Clone(list), func(p *jointPart) bool { return len(p.s.Lists) == 0 })
+	if len(listing) < 2 {
+		for _, p := range listing {
 			found = p
 		}
+		return found, true
 	}
-	return found
+	sure = true
+	first := map[*predicate.Part]*predicate.CallEvidence{}
+	for i := range calls {
+		if c := &calls[i]; first[c.Of] == nil {
+			first[c.Of] = c
+		}
+	}
+	for _, p := range listing {
+		c := first[p.of]
+		switch {
+		case c == nil:
+		case found == nil:
+			found = p
+		case p.work == found.work:
+			if c.Seq < first[found.of].Seq {
+				found = p
+			}
+		case c.Latest < first[found.of].Earliest:
+			found = p
+		default:
+			sure = sure && first[found.of].Latest < c.Earliest
+		}
+	}
+	if found != nil {
+		return found, sure
+	}
+	for _, p := range listing {
+		if found == nil || p.work == found.work {
+			found = p // of one recording they are in order
+			continue
+		}
+		begin, _, ok1 := p.r.Clock.Between(p.s.FirstAt)
+		_, end, ok2 := found.r.Clock.Between(found.s.LastAt)
+		if sure = sure && ok1 && ok2; begin > end {
+			found = p
+			continue
+		}
+		_, end, _ = p.r.Clock.Between(p.s.LastAt)
+		begin, _, _ = found.r.Clock.Between(found.s.FirstAt)
+		sure = sure && begin > end
+	}
+	return found, sure
 }
 
 func (t *merger) declarations(out *predicate.Evidence) {
 	state := session.Complete
 	for _, list := range t.servers() {
-		p := declaring(list, out.Calls)
+		p, sure := t.declaring(list, out.Calls)
 		if p == nil {
 			state = session.Absent
 			continue
@@ -534,10 +565,16 @@ func (t *merger) declarations(out *predicate.Evidence) {
 		}
 		state = worst(state, p.ev.State(predicate.ToolDeclarations))
 		for _, o := range list {
-			// What was lost may have been another list, or the first call.
-			if o != p && (o.ev.State(predicate.ToolCalls) != session.Complete || len(o.s.Lists) > 0 && o.ev.State(predicate.ToolDeclarations) != session.Complete) {
-				state = worst(state, session.Partial)
+			// What was lost of any may have been another list, or the first call, or have
+			// told of the clock.
+			whole := o.ordered() && o.ev.State(predicate.ToolCalls) == session.Complete
+			if sure = sure && (whole || len(list) == 1); len(o.s.Lists) > 0 {
+				state = worst(state, o.ev.State(predicate.ToolDeclarations))
 			}
+		}
+		if !sure {
+			state = worst(state, session.Partial)
+			out.Capture.Why = append(out.Capture.Why, fmt.Sprintf("which list server %s declared is not certain", predicate.Quoted(p.of.Server)))
 		}
 	}
 	out.Capture.ToolDeclarations = state

@@ -166,6 +166,7 @@ const (
 	WhyUnreadable = "unreadable" // the recording cannot be read
 	WhyAmbiguous  = "ambiguous"  // more than one case claims the session
 	WhyDisabled   = "disabled"   // its case is disabled
+	WhyLimit      = "limit"      // of more recordings than one trial may have
 	WhyNotChosen  = "notChosen"  // its case was not chosen (--only)
 )
 

@@ -59,4 +59,3 @@ func (p *Part) server() string {
 func (p *Part) at(handle int64, index int) string {
 	return p.server() + " (record " + p.callID(handle, index) + ")"
 }
-
