@@ -135,9 +135,9 @@ func (g *Grader) gradeJoint(j *joint) {
 	for i, d := range j.members {
 		r := d.held
 		if r.Again != nil && r.Unreadable == "" && i < maxParts {
-			done := func() {}
-			r, done = again(r)
+			now, done := again(r)
 			defer done()
+			r = now
 		}
 		d.read(r)
 		t.members = append(t.members, &work{Grader: g, r: r, d: d, cache: t.cache})
