@@ -141,6 +141,12 @@ func (s *shelf) trial(b []byte, t *Trial) []byte {
 	for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
 		b = putText(putText(b, k), t.Labels[k])
 	}
+	b = binary.AppendVarint(b, int64(len(t.Parts)))
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		b = putText(putText(putText(b, p.Recording), p.Session), p.Server)
+		b = putText(binary.AppendVarint(b, p.Base), p.Lost)
+	}
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
 		b = s.putWord(s.putWord(s.putWord(b, string(l.Link)), string(l.State)), string(l.Reason))
@@ -188,6 +194,9 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 			k := r.text()
 			t.Labels[k] = r.text()
 		}
+	}
+	for range r.count() {
+		t.Parts = append(t.Parts, predicate.Part{Recording: r.text(), Session: r.text(), Server: r.text(), Base: r.num(), Lost: r.text()})
 	}
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]

@@ -96,7 +96,8 @@ func (c *Case) Words() map[Word]int {
 	return map[Word]int{Passed: c.Stats.Passed, Failed: c.Stats.Failed, Inconclusive: c.Stats.Errored}
 }
 
-// Trial is one session graded against one case.
+// Trial is one session, or several together, graded against one case. Recording and
+// Session are the first one's.
 type Trial struct {
 	Recording, Session string
 	Labels             map[string]string
@@ -107,11 +108,29 @@ type Trial struct {
 	Rows  []Row
 	// Calls is how many calls it has.
 	Calls int
+	// Parts are the sessions of a trial over several, first those that are graded, then
+	// what is lost of it; empty: it is one session. Records of its rows and links are
+	// then handles: see [Trial.Place].
+	Parts []predicate.Part
 	// unreached: it has no call, and nothing shows that its server was reached.
 	// unfinished: that, or its server refused it.
 	unreached, unfinished bool
 	// erred: a gating check could not be decided, or nothing was there to decide on.
 	erred bool
+}
+
+// Place finds the part of a record that a row or a link names, and the record's seq
+// in its recording; the part is nil in a trial of one session.
+func (t *Trial) Place(handle int64) (p *predicate.Part, seq int64) {
+	for i := range t.Parts {
+		if q := &t.Parts[i]; q.Lost == "" && q.Base < handle && (p == nil || q.Base > p.Base) {
+			p = q
+		}
+	}
+	if p == nil {
+		return nil, handle
+	}
+	return p, handle - p.Base
 }
 
 // Row is one check's outcome on one trial, or a scorer's.
@@ -148,6 +167,7 @@ const (
 	WhyUnreadable = "unreadable" // the recording cannot be read
 	WhyAmbiguous  = "ambiguous"  // more than one case claims the session
 	WhyDisabled   = "disabled"   // its case is disabled
+	WhyLimit      = "limit"      // of more recordings than one trial may have
 	WhyNotChosen  = "notChosen"  // its case was not chosen (--only)
 )
 

@@ -91,8 +91,12 @@ type gradeJob struct {
 func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone bool) {
 	s := stdio{err: &j.told}
 	var l *loaded
+	var labels map[string]string // nil: not known
 	r, err := record.Open(j.path, opts)
 	if err == nil {
+		if labels = r.Header().Labels; labels == nil {
+			labels = map[string]string{}
+		}
 		if j.later = r.Header().Segment > 0; j.later && !alone {
 			r.Close()
 			return
@@ -101,14 +105,27 @@ func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone 
 	}
 	if err != nil {
 		fail(s, name, err, 0)
-		g.Add(&grade.Recording{ID: contentID(j.path), Path: j.path, Unreadable: err.Error()})
+		g.Add(&grade.Recording{ID: contentID(j.path), Path: j.path, Labels: labels, Unreadable: err.Error()})
 		return
 	}
 	defer l.Close()
 	j.more = l.reader.Files()[1:]
 	ended(s, name, l.path, l.end)
-	g.Add(&grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
-		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions})
+	rec := toGrade(l)
+	rec.Again = func() (*grade.Recording, func(), error) {
+		l, err := loadLean(j.path, opts, j.key)
+		if err != nil {
+			return nil, nil, err
+		}
+		return toGrade(l), func() { l.Close() }, nil
+	}
+	g.Add(rec)
+}
+
+// toGrade is a recording as the grader takes it.
+func toGrade(l *loaded) *grade.Recording {
+	return &grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
+		Gaps: int(l.end.Gaps), Midway: l.header.Segment > 0 || l.header.FirstSeq > 1, Labels: l.header.Labels, Sessions: l.sessions, Clock: l.clock}
 }
 
 // recordings puts the recordings of a folder in the place of each folder, sorted by

@@ -19,6 +19,7 @@ type loaded struct {
 	command  []string // the whole argv, start records included
 	gaps     []*record.Record
 	spanNs   int64
+	clock    session.Clock
 }
 
 func (l *loaded) Close() {
@@ -46,6 +47,15 @@ func loadByKey(path string, opts record.Options, key string) (*loaded, error) {
 		return nil, err
 	}
 	return loadFrom(path, r, key, false)
+}
+
+// loadLean reads a recording without what grading does not look at.
+func loadLean(path string, opts record.Options, key string) (*loaded, error) {
+	r, err := record.Open(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	return loadFrom(path, r, key, true)
 }
 
 // loadFrom reads the whole recording that r has been opened on; lean: without what
@@ -80,6 +90,6 @@ func loadFrom(path string, r *record.Reader, key string, lean bool) (*loaded, er
 		return nil, err
 	}
 	l.store.Keep(r)
-	l.end, l.sessions = r.End(), res.Sessions
+	l.end, l.sessions, l.clock = r.End(), res.Sessions, res.Clock
 	return l, nil
 }

@@ -43,6 +43,9 @@ type Evidence struct {
 	// Turn is the number of the turn that this evidence was narrowed to, from 0;
 	// -1 for a whole trial (see ForTurn).
 	Turn int
+	// Parts are the sessions of a trial over several, in order; nil: there is one.
+	// See [Part].
+	Parts []*Part
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
 
@@ -80,10 +83,16 @@ type CallEvidence struct {
 	EntryWhy string
 	// EntryNote says what is particular about the list: stale, of another session.
 	EntryNote string
+	// Of is the session that made it, in a trial over several; nil in any other. Then
+	// the call was made between Earliest and Latest, by the wall clock (nanoseconds
+	// since 1970); within a recording the order of the calls is exact.
+	Of               *Part
+	Earliest, Latest int64
 }
 
-// ID is the call's name in reports: seq, or seq.index in a batch.
-func (c *CallEvidence) ID() string { return callID(c.Seq, c.Index) }
+// ID is the call's name in reports: seq, or seq.index in a batch; with the
+// recording's id where several meet.
+func (c *CallEvidence) ID() string { return c.Of.callID(c.Seq, c.Index) }
 
 func callID(seq int64, index int) string {
 	if index >= 0 {
@@ -116,6 +125,7 @@ type ToolError struct {
 	// Code is the JSON-RPC code of a protocol error; HasCode tells 0 from none.
 	Code    int64
 	HasCode bool
+	Of      *Part // as in [CallEvidence]
 
 	shown string // see String
 }
@@ -128,6 +138,7 @@ type ToolResult struct {
 	ToolUseID string
 	Record    int64 // of the answer
 	IsError   bool
+	Of        *Part // as in [CallEvidence]
 	// Content reads the result. It is called at most once a check, and a check must
 	// not change what it returns; an error means that nothing can be said of it.
 	Content func() (*ResultContent, error)
@@ -167,6 +178,7 @@ type ResultContent struct {
 type Declaration struct {
 	ServerKey string
 	Tool      *catalog.Tool
+	Of        *Part // as in [CallEvidence]
 }
 
 // Conversation is a host's transcript as checks read it, each channel with its
@@ -214,7 +226,7 @@ type Render struct {
 // turn's calls, errors, final text and renders, and neither results, timings,
 // inventory nor declarations (grading.md 1.1 "Turn scope").
 func (ev *Evidence) ForTurn(n int) *Evidence {
-	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n}
+	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n, Parts: ev.Parts}
 	out.Capture.ToolResults, out.Capture.ToolCallTimings = session.Absent, session.Absent
 	out.Capture.ToolInventory, out.Capture.ToolDeclarations = session.Absent, session.Absent
 	of := map[CallRef]bool{}
@@ -257,6 +269,7 @@ type Timing struct {
 	// server waited for the client, WaitedNs that time.
 	Index        int
 	Ns, WaitedNs int64
+	Of           *Part // as in [CallEvidence]
 }
 
 // Undecided is a call of whose outcome nothing can be said.
@@ -265,6 +278,7 @@ type Undecided struct {
 	Seq   int64
 	Index int
 	Why   string
+	Of    *Part // as in [CallEvidence]
 }
 
 // Result is the outcome of a check on one trial.

@@ -36,7 +36,7 @@ func declared(texts ...string) *Evidence {
 	ev.Declarations = []Declaration{}
 	l := toolList(texts...)
 	for i := range l.Tools {
-		ev.Declarations = append(ev.Declarations, Declaration{"one", &l.Tools[i]})
+		ev.Declarations = append(ev.Declarations, Declaration{"one", &l.Tools[i], nil})
 	}
 	return ev
 }

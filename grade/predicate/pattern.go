@@ -224,6 +224,7 @@ type units struct {
 
 type unitName struct {
 	tool string
+	of   *Part
 	call CallRef
 }
 
@@ -244,7 +245,7 @@ func (x *units) list() string {
 		if i > 0 {
 			text += "; "
 		}
-		text += tool(u.tool) + " (record " + callID(u.call.Seq, u.call.Index) + ")"
+		text += tool(u.tool) + u.of.at(u.call.Seq, u.call.Index)
 	}
 	if x.n > maxListed {
 		text += "; and " + strconv.Itoa(x.n-maxListed) + " more"
@@ -265,8 +266,8 @@ func newMatching(c *Check) (x *matching, o Outcome) {
 }
 
 // see takes the next unit.
-func (x *matching) see(toolName string, call CallRef, s subject) {
-	u := unitName{toolName, call}
+func (x *matching) see(toolName string, of *Part, call CallRef, s subject) {
+	u := unitName{toolName, of, call}
 	x.n++
 	switch {
 	case s.unreadable != "":
