@@ -130,7 +130,7 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 	case <-asked:
 	}
 	p.closing.Store(true)
-	p.tap.flush(flushWait)
+	p.tap.Flush(flushWait)
 	if err == nil && h.Drain > 0 {
 		drain, stop := context.WithTimeout(context.Background(), h.Drain)
 		drained := make(chan struct{})
@@ -148,7 +148,7 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 		<-drained
 	}
 	p.stopping.Store(true)
-	p.tap.giveUp()
+	p.tap.GiveUp()
 	cut()
 	server.Close()
 	ln.Close()
@@ -160,7 +160,7 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 	p.open.await(ended)
 	late.Stop()
 	p.base.CloseIdleConnections()
-	p.tap.silence()
+	p.tap.Silence()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("listening on %s: %w", h.Listener.Addr(), err)
 	}

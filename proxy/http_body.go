@@ -54,7 +54,7 @@ func (t *bodyTap) cut(who func() *record.Close) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.ended {
-		t.x.p.tap.event(record.Record{Kind: record.KindClose, Exchange: t.x.n, Close: who()})
+		t.x.p.tap.Event(record.Record{Kind: record.KindClose, Exchange: t.x.n, Close: who()})
 		t.put(nil, record.BodyCut, nil, nil)
 	}
 }
@@ -62,7 +62,7 @@ func (t *bodyTap) cut(who func() *record.Close) {
 // stalled tells when what was read last at `since` took long to be written on.
 func (t *bodyTap) stalled(since time.Time) {
 	if d := time.Since(since); !since.IsZero() && d > stall {
-		t.x.p.tap.event(record.Record{Kind: record.KindStall, From: t.from, Exchange: t.x.n, Stall: &record.Stall{Ms: d.Milliseconds()}})
+		t.x.p.tap.Event(record.Record{Kind: record.KindStall, From: t.from, Exchange: t.x.n, Stall: &record.Stall{Ms: d.Milliseconds()}})
 	}
 }
 

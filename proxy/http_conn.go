@@ -121,7 +121,7 @@ func (c *clientConn) tell(who, why string, err error) {
 	if err != nil {
 		end.Error = reason(err)
 	}
-	c.p.tap.event(record.Record{Kind: record.KindClose, Close: end})
+	c.p.tap.Event(record.Record{Kind: record.KindClose, Close: end})
 }
 
 func (c *clientConn) Close() error {

@@ -107,7 +107,7 @@ func (x *exchange) head(target string) {
 	x.n = p.last
 	x.in = bodyTap{x: x, from: record.Client, ended: h.End}
 	x.out = bodyTap{x: x, from: record.Server, ended: true}
-	p.tap.event(record.Record{Kind: record.KindRequest, From: record.Client, Exchange: x.n, Request: h})
+	p.tap.Event(record.Record{Kind: record.KindRequest, From: record.Client, Exchange: x.n, Request: h})
 }
 
 // upgrades tells whether a request asks for another protocol on its connection:
@@ -177,7 +177,7 @@ func (x *exchange) offer(h *record.HTTPResponse) {
 	if n := x.sent.Load(); n > 1 {
 		h.Attempts = int(n)
 	}
-	x.p.tap.event(record.Record{Kind: record.KindResponse, From: record.Server, Exchange: x.n, Response: h})
+	x.p.tap.Event(record.Record{Kind: record.KindResponse, From: record.Server, Exchange: x.n, Response: h})
 }
 
 // response offers the head of the upstream's response, and makes its body be
@@ -250,7 +250,7 @@ func failed(w http.ResponseWriter, r *http.Request, err error) {
 		if x.tls.Load() {
 			what = "tls"
 		}
-		x.p.tap.event(record.Record{Kind: record.KindError, Exchange: x.n, Error: &record.Error{What: what, Error: reason(err)}})
+		x.p.tap.Event(record.Record{Kind: record.KindError, Exchange: x.n, Error: &record.Error{What: what, Error: reason(err)}})
 		x.made(w.(*replyWriter).ResponseWriter, http.StatusBadGateway, "the upstream was not reached: "+reason(err))
 		return
 	default:

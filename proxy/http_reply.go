@@ -106,7 +106,7 @@ func (w *replyWriter) fail(err error) {
 		return // offsets are the upstream's
 	}
 	w.lost = true
-	w.x.p.tap.event(record.Record{Kind: record.KindUndelivered, From: record.Server, Exchange: w.x.n, Off: w.flushed, Lost: &record.Undelivered{Error: reason(err)}})
+	w.x.p.tap.Event(record.Record{Kind: record.KindUndelivered, From: record.Server, Exchange: w.x.n, Off: w.flushed, Lost: &record.Undelivered{Error: reason(err)}})
 }
 
 // end makes a head that still waits harmless: net/http takes the writer back.

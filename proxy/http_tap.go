@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/sixlink/sixlink/record"
@@ -24,75 +22,17 @@ type HTTPTap interface {
 	Flush(max time.Duration) bool
 }
 
-// httpGuard is the only caller of an HTTPTap, as guard is of a Tap: after a panic
-// in it recording is off, and traffic goes on.
-type httpGuard struct {
-	tap  HTTPTap
-	off  atomic.Bool
-	note func(string)
-}
+// httpGuard is the [Guard] of an HTTPTap.
+type httpGuard struct{ Guard[HTTPTap] }
 
 func newHTTPGuard(tap HTTPTap, note func(string)) *httpGuard {
-	g := &httpGuard{tap: tap, note: note}
-	g.off.Store(tap == nil)
+	g := &httpGuard{}
+	g.Init(tap, tap != nil, note)
 	return g
 }
 
-func (g *httpGuard) rescue() {
-	if p := recover(); p != nil {
-		if !g.off.Swap(true) {
-			broke(g.tap)
-			if g.note != nil {
-				g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
-			}
-		}
-	}
-}
-
-// silence ends all calls to the tap that have not begun.
-func (g *httpGuard) silence() { g.off.Store(true) }
-
-func (g *httpGuard) event(r record.Record) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Event(r)
-}
-
-func (g *httpGuard) body(b *record.Body) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Body(b)
-}
-
-func (g *httpGuard) done(exchange int64) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Done(exchange)
-}
-
-func (g *httpGuard) flush(max time.Duration) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Flush(max)
-}
-
-func (g *httpGuard) giveUp() {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	if t, ok := g.tap.(interface{ GiveUp() }); ok {
-		t.GiveUp()
-	}
-}
+func (g *httpGuard) body(b *record.Body) { g.Call(func(t HTTPTap) { t.Body(b) }) }
+func (g *httpGuard) done(exchange int64) { g.Call(func(t HTTPTap) { t.Done(exchange) }) }
 
 // closed offers who ended what of an exchange (0: of none), why for what sixlink
 // itself did.
@@ -101,5 +41,5 @@ func (g *httpGuard) closed(exchange int64, who, what, why string, err error) {
 	if err != nil {
 		c.Error = reason(err)
 	}
-	g.event(record.Record{Kind: record.KindClose, Exchange: exchange, Close: c})
+	g.Event(record.Record{Kind: record.KindClose, Exchange: exchange, Close: c})
 }

@@ -64,7 +64,7 @@ func (r *relay) start(s *Stdio) error {
 		return err
 	}
 	r.child = c
-	r.tap.event(record.Record{Kind: record.KindStart, Start: &record.Start{PID: c.proc.Pid}})
+	r.tap.Event(record.Record{Kind: record.KindStart, Start: &record.Start{PID: c.proc.Pid}})
 	return nil
 }
 
@@ -302,11 +302,11 @@ func (r *relay) signal(sig syscall.Signal, now time.Time) {
 			r.quietSince = now
 		}
 	}
-	r.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{
+	r.tap.Event(record.Record{Kind: record.KindClose, Close: &record.Close{
 		Who: record.ByClient, What: record.Signal, Signal: signalName(sig), To: to}})
-	r.tap.flush(r.waits.Flush)
+	r.tap.Flush(r.waits.Flush)
 	if endsServer(sig) {
-		r.tap.giveUp()
+		r.tap.GiveUp()
 	}
 	r.child.signal(sig, to)
 }
@@ -316,10 +316,10 @@ func (r *relay) ours(sig syscall.Signal, to, why string) {
 	if to == toGroup && !r.signals.ownGroup() {
 		to = toChild
 	}
-	r.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{
+	r.tap.Event(record.Record{Kind: record.KindClose, Close: &record.Close{
 		Who: record.ByProxy, What: record.Signal, Signal: signalName(sig), To: to, Why: why}})
-	r.tap.flush(r.waits.Flush)
-	r.tap.giveUp()
+	r.tap.Flush(r.waits.Flush)
+	r.tap.GiveUp()
 	r.child.signal(sig, to)
 }
 
@@ -355,6 +355,6 @@ func (r *relay) finish() (Status, error) {
 	} else {
 		exit.Code = &status.Code
 	}
-	r.tap.event(record.Record{Kind: record.KindExit, Exit: exit})
+	r.tap.Event(record.Record{Kind: record.KindExit, Exit: exit})
 	return status, err
 }

@@ -147,13 +147,13 @@ func (s *Stdio) Run(ctx context.Context, signals <-chan os.Signal) (Status, erro
 		broke:  make(chan struct{}, 1),
 		hungUp: make(chan struct{}, 1),
 	}
-	defer r.tap.silence()
+	defer r.tap.Silence()
 	if err := r.start(s); err != nil {
 		var e *StartError
 		if !errors.As(err, &e) {
 			e = &StartError{Name: s.name(), Code: codeNotExecutable, Err: err}
 		}
-		r.tap.event(record.Record{Kind: record.KindError,
+		r.tap.Event(record.Record{Kind: record.KindError,
 			Error: &record.Error{What: "spawn", Error: e.Error(), Code: e.Code}})
 		return Status{Code: e.Code}, e
 	}

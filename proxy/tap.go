@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/sixlink/sixlink/record"
@@ -29,104 +27,34 @@ type Tap interface {
 	Flush(max time.Duration) bool
 }
 
-// A Tap may also have the methods GiveUp(): see guard.giveUp, and Broke(), which is
-// called when the tap panicked, so that what it made does not look whole.
+// A Tap may also have the methods GiveUp() and Broke(): see [Guard].
 
-// guard is the only caller of a Tap. After a panic in the tap, and after
-// silence, it offers nothing more: recording is off, traffic goes on
-// (recorder.md 3.7). A nil tap is one that was never on.
-type guard struct {
-	tap  Tap
-	off  atomic.Bool
-	note func(string)
-}
+// guard is the [Guard] of a Tap.
+type guard struct{ Guard[Tap] }
 
 func newGuard(tap Tap, note func(string)) *guard {
-	g := &guard{tap: tap, note: note}
-	g.off.Store(tap == nil)
+	g := &guard{}
+	g.Init(tap, tap != nil, note)
 	return g
 }
 
-func (g *guard) rescue() {
-	if p := recover(); p != nil {
-		if !g.off.Swap(true) {
-			broke(g.tap)
-			if g.note != nil {
-				g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
-			}
-		}
-	}
-}
-
-// broke tells a tap that can be told that it will get nothing more.
-func broke(tap any) {
-	defer func() { recover() }()
-	if t, ok := tap.(interface{ Broke() }); ok {
-		t.Broke()
-	}
-}
-
-// silence ends all calls to the tap that have not begun.
-func (g *guard) silence() { g.off.Store(true) }
-
-func (g *guard) data(from record.From, p []byte) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Data(from, p)
-}
-
-func (g *guard) end(from record.From) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.End(from)
-}
-
-func (g *guard) event(r record.Record) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Event(r)
-}
-
-func (g *guard) flush(max time.Duration) {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	g.tap.Flush(max)
-}
-
-// giveUp tells a tap that makes traffic wait, and cannot go on itself, that the
-// server is to end. A full disk must not hold that up (recorder.md 3.7).
-func (g *guard) giveUp() {
-	if g.off.Load() {
-		return
-	}
-	defer g.rescue()
-	if t, ok := g.tap.(interface{ GiveUp() }); ok {
-		t.GiveUp()
-	}
-}
+func (g *guard) data(from record.From, p []byte) { g.Call(func(t Tap) { t.Data(from, p) }) }
+func (g *guard) end(from record.From)            { g.Call(func(t Tap) { t.End(from) }) }
 
 func (g *guard) closed(who, what string, err error) {
 	c := &record.Close{Who: who, What: what}
 	if err != nil {
 		c.Error = reason(err)
 	}
-	g.event(record.Record{Kind: record.KindClose, Close: c})
+	g.Event(record.Record{Kind: record.KindClose, Close: c})
 }
 
 func (g *guard) undelivered(from record.From, off, n int64, why string) {
-	g.event(record.Record{Kind: record.KindUndelivered, From: from, Off: off,
+	g.Event(record.Record{Kind: record.KindUndelivered, From: from, Off: off,
 		Lost: &record.Undelivered{Bytes: n, Error: why}})
 }
 
 func (g *guard) stalled(from record.From, d time.Duration) {
-	g.event(record.Record{Kind: record.KindStall, From: from,
+	g.Event(record.Record{Kind: record.KindStall, From: from,
 		Stall: &record.Stall{Ms: d.Milliseconds()}})
 }

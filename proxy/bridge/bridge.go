@@ -150,7 +150,7 @@ func (c *Bridge) Run(ctx context.Context, signals <-chan os.Signal) proxy.Status
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b := &bridge{cfg: c, waits: c.Waits.withDefaults(), tap: newGuard(c.Tap, c.Note), send: c.Transport, ctx: ctx, calls: map[*call]struct{}{}}
-	defer b.tap.silence()
+	defer b.tap.Silence()
 	if b.send == nil {
 		t := Transport()
 		defer t.CloseIdleConnections()
@@ -192,7 +192,7 @@ wait:
 		case <-broke:
 			break wait
 		case <-ctx.Done():
-			b.tap.giveUp()
+			b.tap.GiveUp()
 			limit /= 4
 			break wait
 		case sig, ok := <-signals:
@@ -200,11 +200,11 @@ wait:
 			if !ok {
 				signals = nil
 			} else if endsUs(s) {
-				b.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{
+				b.tap.Event(record.Record{Kind: record.KindClose, Close: &record.Close{
 					Who: record.ByClient, What: record.Signal, Signal: strings.TrimPrefix(unix.SignalName(s), "SIG")}})
 				// KILL may follow soon.
-				b.tap.flush(flushLimit)
-				b.tap.giveUp()
+				b.tap.Flush(flushLimit)
+				b.tap.GiveUp()
 				status.Signal, status.Asked = s, s
 				limit /= 4
 				break wait

@@ -90,7 +90,7 @@ func (b *bridge) once(ctx context.Context, method string, u *url.URL, h http.Hea
 	id := b.last.Add(1)
 	head := &record.HTTPRequest{Method: method, Target: req.URL.RequestURI(), Proto: req.Proto, Host: req.Host,
 		Headers: record.Fields(req.Header.Clone()), Length: req.ContentLength, End: body == nil}
-	b.tap.event(record.Record{Kind: record.KindRequest, From: record.Client, Exchange: id, Request: head})
+	b.tap.Event(record.Record{Kind: record.KindRequest, From: record.Client, Exchange: id, Request: head})
 	for off := 0; off < len(body); {
 		n := min(len(body)-off, chunk)
 		piece := &record.Body{Exchange: id, From: record.Client, Off: int64(off), Data: body[off : off+n]}
@@ -102,10 +102,10 @@ func (b *bridge) once(ctx context.Context, method string, u *url.URL, h http.Hea
 	resp, err := b.send.RoundTrip(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			b.tap.event(record.Record{Kind: record.KindClose, Exchange: id,
+			b.tap.Event(record.Record{Kind: record.KindClose, Exchange: id,
 				Close: &record.Close{Who: record.ByProxy, What: record.ResponseBody, Why: "nobody waits for the answer"}})
 		} else {
-			b.tap.event(record.Record{Kind: record.KindError, Exchange: id, Error: &record.Error{What: stage(err), Error: reason(err)}})
+			b.tap.Event(record.Record{Kind: record.KindError, Exchange: id, Error: &record.Error{What: stage(err), Error: reason(err)}})
 		}
 		b.tap.done(id)
 		return nil, err
@@ -115,7 +115,7 @@ func (b *bridge) once(ctx context.Context, method string, u *url.URL, h http.Hea
 	if n := conns.Load(); n > 1 {
 		rh.Attempts = int(n)
 	}
-	b.tap.event(record.Record{Kind: record.KindResponse, From: record.Server, Exchange: id, Response: rh})
+	b.tap.Event(record.Record{Kind: record.KindResponse, From: record.Server, Exchange: id, Response: rh})
 	x := &exchange{Response: resp, body: &bodyReader{tap: b.tap, id: id, resp: resp, over: rh.End}}
 	if rh.End {
 		resp.Body.Close()
@@ -176,7 +176,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 			if r.resp.Request.Context().Err() != nil {
 				c = &record.Close{Who: record.ByProxy, What: record.ResponseBody, Why: "nobody waits for the rest"}
 			}
-			r.tap.event(record.Record{Kind: record.KindClose, Exchange: r.id, Close: c})
+			r.tap.Event(record.Record{Kind: record.KindClose, Exchange: r.id, Close: c})
 		}
 		r.tap.done(r.id)
 	}
@@ -189,7 +189,7 @@ func (r *bodyReader) Close() error {
 	if !r.over {
 		r.over = true
 		r.tap.body(&record.Body{Exchange: r.id, From: record.Server, Off: r.off, End: record.BodyCut})
-		r.tap.event(record.Record{Kind: record.KindClose, Exchange: r.id,
+		r.tap.Event(record.Record{Kind: record.KindClose, Exchange: r.id,
 			Close: &record.Close{Who: record.ByProxy, What: record.ResponseBody, Why: "nobody waits for the rest"}})
 		r.tap.done(r.id)
 	}

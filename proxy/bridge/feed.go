@@ -45,7 +45,7 @@ func (b *bridge) feed(r io.Reader) {
 		if err != io.EOF {
 			c.Error = reason(err)
 		}
-		b.tap.event(record.Record{Kind: record.KindClose, Close: c})
+		b.tap.Event(record.Record{Kind: record.KindClose, Close: c})
 		// A line without an end is no message to a server (wire.md 1.2), unless it
 		// is a whole one: people write printf '{…}' | sixlink.
 		if _, ok := parse(line); ok && !tooLong {

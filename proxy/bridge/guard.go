@@ -1,72 +1,27 @@
 package bridge
 
 import (
-	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/sixlink/sixlink/proxy"
 	"github.com/sixlink/sixlink/record"
 )
 
-// guard is the only caller of a Tap. After a panic in it recording is off and
-// traffic goes on (recorder.md 3.7). A nil tap is one that was never on.
-type guard struct {
-	tap  Tap
-	off  atomic.Bool
-	note func(string)
-}
+// guard is the [proxy.Guard] of a Tap.
+type guard struct{ proxy.Guard[Tap] }
 
 func newGuard(tap Tap, note func(string)) *guard {
-	g := &guard{tap: tap, note: note}
-	g.off.Store(tap == nil)
+	g := &guard{}
+	g.Init(tap, tap != nil, note)
 	return g
 }
 
-func (g *guard) call(f func(Tap)) {
-	if g.off.Load() {
-		return
-	}
-	defer func() {
-		if p := recover(); p != nil && !g.off.Swap(true) {
-			broke(g.tap)
-			if g.note != nil {
-				g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
-			}
-		}
-	}()
-	f(g.tap)
-}
-
-// broke tells a tap that can be told that it will get nothing more: what it made must
-// not look whole.
-func broke(tap Tap) {
-	defer func() { recover() }()
-	if t, ok := tap.(interface{ Broke() }); ok {
-		t.Broke()
-	}
-}
-
-// silence ends all calls that have not begun.
-func (g *guard) silence() { g.off.Store(true) }
-
-func (g *guard) data(from record.From, p []byte) { g.call(func(t Tap) { t.Data(from, p) }) }
-func (g *guard) end(from record.From)            { g.call(func(t Tap) { t.End(from) }) }
-func (g *guard) event(r record.Record)           { g.call(func(t Tap) { t.Event(r) }) }
-func (g *guard) body(b *record.Body)             { g.call(func(t Tap) { t.Body(b) }) }
-func (g *guard) done(exchange int64)             { g.call(func(t Tap) { t.Done(exchange) }) }
-func (g *guard) flush(max time.Duration)         { g.call(func(t Tap) { t.Flush(max) }) }
-
-// giveUp tells a tap that makes traffic wait, and cannot go on itself, that we are
-// told to end (recorder.md 3.7).
-func (g *guard) giveUp() {
-	g.call(func(t Tap) {
-		if t, ok := t.(interface{ GiveUp() }); ok {
-			t.GiveUp()
-		}
-	})
-}
+func (g *guard) data(from record.From, p []byte) { g.Call(func(t Tap) { t.Data(from, p) }) }
+func (g *guard) end(from record.From)            { g.Call(func(t Tap) { t.End(from) }) }
+func (g *guard) body(b *record.Body)             { g.Call(func(t Tap) { t.Body(b) }) }
+func (g *guard) done(exchange int64)             { g.Call(func(t Tap) { t.Done(exchange) }) }
 
 // output is the host's stdout. One lock covers the copy and the write, so that
 // the recording has the lines in the order in which the host got them.
@@ -96,7 +51,7 @@ func (o *output) made(p []byte, why string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.broken {
-		o.tap.event(record.Record{Kind: record.KindError, Error: &record.Error{What: record.Made, Error: why}})
+		o.tap.Event(record.Record{Kind: record.KindError, Error: &record.Error{What: record.Made, Error: why}})
 	}
 	o.write(p)
 }
@@ -110,12 +65,12 @@ func (o *output) write(p []byte) {
 	began := time.Now()
 	n, err := o.w.Write(o.buf)
 	if took := time.Since(began); took >= o.stall {
-		o.tap.event(record.Record{Kind: record.KindStall, From: record.Server, Stall: &record.Stall{Ms: took.Milliseconds()}})
+		o.tap.Event(record.Record{Kind: record.KindStall, From: record.Server, Stall: &record.Stall{Ms: took.Milliseconds()}})
 	}
 	if err != nil {
 		o.broken = true
-		o.tap.event(record.Record{Kind: record.KindClose, Close: &record.Close{Who: record.ByClient, What: record.Stdout, Error: reason(err)}})
-		o.tap.event(record.Record{Kind: record.KindUndelivered, From: record.Server, Off: o.off + int64(n),
+		o.tap.Event(record.Record{Kind: record.KindClose, Close: &record.Close{Who: record.ByClient, What: record.Stdout, Error: reason(err)}})
+		o.tap.Event(record.Record{Kind: record.KindUndelivered, From: record.Server, Off: o.off + int64(n),
 			Lost: &record.Undelivered{Bytes: int64(len(o.buf) - n), Error: reason(err)}})
 		o.broke <- struct{}{}
 	}
