@@ -207,7 +207,7 @@ func TestHugeResults(t *testing.T) {
 		t.Skip("one goroutine reads 100 MB: without the race detector")
 	}
 	if testing.Short() {
-		t.Skip("takes 100 MB")
+		t.Skip("-short: it makes results of 100 MB")
 	}
 	const size = 100 << 20
 	big := strings.Repeat("aaaaaaaaaaaaaaa ", size/16)

@@ -16,7 +16,7 @@ import (
 // read of the rest must be true of the whole, and what is missing must be said.
 func TestCut(t *testing.T) {
 	if raceOn {
-		t.Skip("slow")
+		t.Skip("one goroutine reads thousands of cuts: without the race detector")
 	}
 	for _, name := range samples {
 		files := sampleFiles(t, name)

@@ -92,7 +92,7 @@ func TestFlatMemory(t *testing.T) {
 // minutes here.
 func TestHostile(t *testing.T) {
 	if raceOn {
-		t.Skip("slow")
+		t.Skip("one goroutine reads large files: without the race detector")
 	}
 	const n = 30_000
 	long := strings.Repeat("x", 100_000)
