@@ -108,16 +108,9 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	cfg.Notice = say.line
 	// From here on a signal is the server's, also while the recording begins.
 	signals, stop := proxy.Signals()
-	rec, err := begin(cfg, homeless)
-	if err != nil {
-		if f.require {
-			say.line(fmt.Sprintf("recording could not start: %v; the server was not started (--require-recording)", err))
-			say.wait()
-			return exitUnknown
-		}
-		say.line(fmt.Sprintf("recording could not start: %v; the server runs without", err))
-	} else {
-		f.tell(say, cfg, rec)
+	rec, ok := f.begin(say, cfg, homeless, "the server runs without", "the server was not started")
+	if !ok {
+		return exitUnknown
 	}
 	relay := &proxy.Stdio{Command: command, Note: say.line}
 	if rec != nil {
@@ -132,6 +125,11 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	if err != nil {
 		say.line(err.Error())
 	}
+	return end(rec, say, stop, status)
+}
+
+// end seals the recording and ends as the traffic did.
+func end(rec *record.Recorder, say *sayer, stop func(), status proxy.Status) int {
 	limit := record.SealLimit
 	if status.Asked != 0 {
 		limit = record.SealLimitSignal
@@ -152,12 +150,24 @@ func (f recordFlags) tell(say *sayer, cfg record.Config, rec *record.Recorder) {
 	}
 }
 
-// begin starts the recording, unless there is no place for it.
-func begin(cfg record.Config, homeless error) (*record.Recorder, error) {
-	if homeless != nil {
-		return nil, homeless
+// begin starts the recording. Where there can be none, traffic goes on without; ok
+// is false when it must not (--require-recording), and that has been said.
+func (f recordFlags) begin(say *sayer, cfg record.Config, homeless error, without, refused string) (rec *record.Recorder, ok bool) {
+	err := homeless
+	if err == nil {
+		rec, err = record.Begin(cfg)
 	}
-	return record.Begin(cfg)
+	switch {
+	case err == nil:
+		f.tell(say, cfg, rec)
+		return rec, true
+	case f.require:
+		say.line(fmt.Sprintf("recording could not start: %v; %s (--require-recording)", err, refused))
+		say.wait()
+		return nil, false
+	}
+	say.line(fmt.Sprintf("recording could not start: %v; %s", err, without))
+	return nil, true
 }
 
 // config checks the flags. err is the user's to mend; homeless says that there

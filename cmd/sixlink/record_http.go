@@ -169,17 +169,10 @@ func runRecordHTTP(s stdio, name string, f recordFlags, command []string) int {
 	cfg.Notice = say.line
 	signals, stop := proxy.Signals()
 	defer stop()
-	rec, err := begin(cfg, homeless)
-	if err != nil {
-		if f.require {
-			ln.Close()
-			say.line(fmt.Sprintf("recording could not start: %v; nothing is served (--require-recording)", err))
-			say.wait()
-			return exitUnknown
-		}
-		say.line(fmt.Sprintf("recording could not start: %v; clients are served without", err))
-	} else {
-		f.tell(say, cfg, rec)
+	rec, ok := f.begin(say, cfg, homeless, "clients are served without", "nothing is served")
+	if !ok {
+		ln.Close()
+		return exitUnknown
 	}
 	p.Listener, p.Note = ln, say.line
 	// The endpoint event of the legacy transport is rewritten whatever --oauth says.

@@ -101,16 +101,9 @@ func runBridge(s stdio, name string, f recordFlags) int {
 	}
 	cfg.Notice = say.line
 	signals, stop := proxy.Signals()
-	rec, err := begin(cfg, homeless)
-	if err != nil {
-		if f.require {
-			say.line(fmt.Sprintf("recording could not start: %v; the server was not used (--require-recording)", err))
-			say.wait()
-			return exitUnknown
-		}
-		say.line(fmt.Sprintf("recording could not start: %v; the server is used without", err))
-	} else {
-		f.tell(say, cfg, rec)
+	rec, ok := f.begin(say, cfg, homeless, "the server is used without", "the server was not used")
+	if !ok {
+		return exitUnknown
 	}
 	b := &bridge.Bridge{Upstream: upstream, Header: fields, Agent: "sixlink/" + versionString(), Stdin: s.in, Stdout: s.out, Note: say.line}
 	if rec != nil {
@@ -127,15 +120,7 @@ func runBridge(s stdio, name string, f recordFlags) int {
 	}
 	var status proxy.Status
 	beside.run(func(ctx context.Context) { status = b.Run(ctx, signals) })
-	limit := record.SealLimit
-	if status.Asked != 0 {
-		limit = record.SealLimitSignal
-	}
-	rec.Close(limit)
-	say.wait()
-	stop()
-	proxy.Mirror(status)
-	return status.ExitCode() // not reached
+	return end(rec, say, stop, status)
 }
 
 // framing are the fields that belong to net/http.
