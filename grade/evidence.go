@@ -26,7 +26,7 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 	ev.Results = make([]predicate.ToolResult, 0, len(s.Calls))
 	last := &lastResult{}
 	for _, c := range s.Calls {
-		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool, ToolUseID: c.ToolUseID, Turn: -1}
+		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool, ToolUseID: c.ToolUseID, Turn: -1, SentAgain: c.SentAgain}
 		if !c.Arguments.IsZero() {
 			call.Arguments = arguments(c)
 		}

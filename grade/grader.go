@@ -337,20 +337,10 @@ func (w *work) grade(t *Trial, c *CaseSpec, in chain.Input) {
 	ev := in.Evidence
 	in.Negative, in.Expects = c.Negative, c.expectsCall()
 	ev.Unreached = t.unreached && len(ev.Calls) == 0
-	t.Rows, in.Prompts, in.Unmatched = expected(c, ev)
-	for i := range c.Turns {
-		t.Rows = append(t.Rows, turnRows(c, i, ev)...)
-	}
-	checks := make([]*predicate.Check, 0, len(c.Assertions))
-	for _, k := range c.Assertions {
-		if k.Info.Name == "toolCalledWith" && k.Role == predicate.Gating {
-			continue // an expectation of the matcher (grading.md 0.2.13)
-		}
-		checks = append(checks, k)
-	}
-	t.Rows = slices.Grow(t.Rows, len(checks))
-	for i, o := range predicate.EvaluateAll(checks, ev) {
-		t.Rows = append(t.Rows, rowOf(checks[i], -1, o))
+	t.Rows, in.Prompts, in.Unmatched = rowsOf(c, ev)
+	if once := ev.SentOnce(); once != nil {
+		rows, _, _ := rowsOf(c, once)
+		in.Unmatched = unsure(t.Rows, rows) || in.Unmatched
 	}
 	in.Rows = make([]chain.Row, 0, len(t.Rows))
 	for i := range t.Rows {
@@ -365,6 +355,43 @@ func (w *work) grade(t *Trial, c *CaseSpec, in chain.Input) {
 		// It counts for no case, which its maker did not mean.
 		t.Why = strings.TrimPrefix(t.Why+"; "+what, "; ")
 	}
+}
+
+// unsure takes back what passes in rows and not in once, the rows of the same checks
+// on less evidence. It tells whether that was one of the matcher's.
+func unsure(rows, once []Row) (matcher bool) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Result != predicate.Pass {
+			continue
+		}
+		same := func(o Row) bool { return o.Name == r.Name && o.Turn == r.Turn && o.Check == r.Check }
+		if j := slices.IndexFunc(once, same); j < 0 || once[j].Result != predicate.Pass {
+			r.Outcome = r.Outcome.Unsure()
+			matcher = matcher || r.Check == nil
+		}
+	}
+	return matcher
+}
+
+// rowsOf gives a case's rows: the matcher's, those of its turns, and its checks'.
+func rowsOf(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.Prompt, unmatched bool) {
+	rows, prompts, unmatched = expected(c, ev)
+	for i := range c.Turns {
+		rows = append(rows, turnRows(c, i, ev)...)
+	}
+	checks := make([]*predicate.Check, 0, len(c.Assertions))
+	for _, k := range c.Assertions {
+		if k.Info.Name == "toolCalledWith" && k.Role == predicate.Gating {
+			continue // an expectation of the matcher (grading.md 0.2.13)
+		}
+		checks = append(checks, k)
+	}
+	rows = slices.Grow(rows, len(checks))
+	for i, o := range predicate.EvaluateAll(checks, ev) {
+		rows = append(rows, rowOf(checks[i], -1, o))
+	}
+	return rows, prompts, unmatched
 }
 
 func rowOf(k *predicate.Check, turn int, o predicate.Outcome) Row {

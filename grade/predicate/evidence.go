@@ -63,6 +63,8 @@ type CallEvidence struct {
 	Tool  string
 	// ToolUseID is the host's own id of the tool use, when it is known.
 	ToolUseID string
+	// SentAgain says that a later call may be this one: see [Evidence.SentOnce].
+	SentAgain bool
 	// Turn is the turn that the call belongs to, from 0; -1 when unknown.
 	Turn int
 	// HostOnly calls never reached the wire: denied by the user, refused by the

@@ -79,6 +79,9 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 			c.Remarks = append(c.Remarks, Remark{Seq: w.seq, From: w.from, Flag: FlagBadParams, Detail: "params.name is missing or no text"})
 		}
 		c.Catalog, c.Stale = s.lists.Held(w.seq)
+		if s.p.gapSeq != 0 {
+			s.maybeAgain(c, m.params.token(fArguments), w.macs(m.params.at(fArguments)))
+		}
 		s.Calls = append(s.Calls, c.Call)
 		if len(s.calls) > s.sweepAt {
 			s.calls = slices.DeleteFunc(s.calls, (*call).final)
@@ -224,6 +227,22 @@ func (c *call) asked(params *object) bool {
 		return jsonscan.Skip(data, at)
 	})
 	return err == nil && all
+}
+
+// maybeAgain marks the earlier calls that a new one may be another attempt of: a gap
+// may hold the answer that made the client send the same once more (-32042, an input
+// round, a challenge).
+func (s *sess) maybeAgain(c *call, args []byte, macs string) {
+	for i := len(s.calls) - 1; i >= 0 && len(s.calls)-i <= maxRounds; i-- {
+		e := s.calls[i]
+		if n := len(e.Attempts); n == 0 || e.decided >= 0 || e.Attempts[n-1].AnswerSeq != 0 || s.p.gapSeq <= e.Attempts[n-1].Seq {
+			continue
+		}
+		large := e.args == nil && !e.Arguments.IsZero() && len(args) > maxArgs
+		if e.Tool == c.Tool && (e.ToolUseID == "" || c.ToolUseID == "" || e.ToolUseID == c.ToolUseID) && (large || sameArguments(e, args, macs)) {
+			e.SentAgain = true
+		}
+	}
 }
 
 func sameArguments(c *call, args []byte, macs string) bool {

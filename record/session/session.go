@@ -304,6 +304,9 @@ type Call struct {
 	// WaitedNs is how long, inside the call, the server waited for the client to
 	// answer requests of its own (elicitation, sampling, roots, input rounds).
 	WaitedNs int64
+	// SentAgain says that a later call may be this one, sent again: its answer may be
+	// in a gap, and the same was asked once more.
+	SentAgain bool
 	// Arguments is where the arguments stand (empty: none were sent).
 	Arguments Value
 	// TooDeep says that the arguments are nested deeper than this package decodes.
