@@ -33,6 +33,7 @@ type exchange struct {
 	tls       atomic.Bool            // it got as far as the TLS handshake
 	sent      atomic.Int32           // how often the head of the request was sent
 	lostWrite atomic.Bool            // the client did not take the response
+	read      atomic.Bool            // nothing more is read of the response's body
 	cause     atomic.Pointer[string] // what broke the upstream's connection
 }
 
