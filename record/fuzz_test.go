@@ -593,8 +593,11 @@ func dirNames(t *testing.T, dir string) (names []string) {
 }
 
 // drain reads all, and looks at the order of seqs.
-func drain(path string) (recs []*Record, err error) {
-	r, err := Open(path, Options{MaxDecompressed: 64 << 20})
+func drain(path string) (recs []*Record, err error) { return drainWith(path, nil) }
+
+// drainWith is drain with decoders: the records are good until they are used again.
+func drainWith(path string, decoders *Decoders) (recs []*Record, err error) {
+	r, err := Open(path, Options{MaxDecompressed: 64 << 20, Decoders: decoders})
 	if err != nil {
 		return nil, err
 	}

@@ -180,6 +180,7 @@ func TestDamagedChunkRun(t *testing.T) {
 	})
 	path := filepath.Join(t.TempDir(), "x"+Suffix)
 	rnd := rand.New(rand.NewPCG(3, 4))
+	var decoders Decoders
 	most := 0
 	for i := range 2 * len(data) {
 		bad := bytes.Clone(data[:min(i, len(data))])
@@ -190,7 +191,7 @@ func TestDamagedChunkRun(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		recs, _ := drain(path)
+		recs, _ := drainWith(path, &decoders)
 		for _, from := range directions {
 			if got := reconstruct(recs, from); !strings.HasPrefix(sum(pieces, from), got) {
 				t.Fatalf("%d: %s: %q was not seen", i, from, got)
