@@ -9,7 +9,7 @@ FUZZPKGS ?= ./...
 quiet = @mkdir -p $(BIN); $(1) >$(BIN)/$@.out 2>&1; rc=$$?; \
 	grep -v 'no test files\|no tests to run\|^=== ' $(BIN)/$@.out; exit $$rc
 
-.PHONY: build test race lint bench fuzz faults soak e2e demo clean
+.PHONY: build test race lint bench fuzz faults soak e2e conformance demo clean
 
 build:
 	$(GO) build -trimpath -o $(BIN)/sixlink ./cmd/sixlink
@@ -64,6 +64,13 @@ soak: build
 # Real servers and clients from the npm registry (Node.js 20 or later).
 e2e: build
 	$(call quiet,SIXLINK=$(abspath $(BIN)/sixlink) $(GO) test -tags e2e -count 1 -timeout 15m -v ./fixtures/e2e)
+
+# Holds the MCP conformance suite against itself, without and with sixlink between the peers, both as server and as
+# client: the two columns, and exit code 1 when they differ (about ten minutes, and the npm registry; not in CI).
+RUNS ?= 3
+conformance: build
+	$(GO) build -trimpath -o $(BIN)/conformance ./fixtures/conformance
+	$(BIN)/conformance --sixlink $(BIN)/sixlink --runs $(RUNS)
 
 clean:
 	rm -rf $(BIN) demo-recordings

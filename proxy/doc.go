@@ -6,8 +6,13 @@
 // signals and statuses, and never writes a byte of its own to stdout (the rules
 // are wire.md 1.2 and recorder.md 3 of the specification).
 //
+// And it holds the HTTP proxy ([HTTP]): a server in front of one upstream that
+// passes requests and responses on as net/http lets it, and where net/http would
+// change something that a client can see, keeps it from that (wire.md 1.7). What
+// it knows of a body is its bytes; who must understand one is a [Rewriter].
+//
 // It must not know JSON, MCP, messages or lines: framing happens on the copy,
-// behind [Tap], in package record. It must not know verbs or flags either, and
+// behind [Tap] and [HTTPTap], in package record. It must not know verbs or flags either, and
 // nothing that its tap does, slow, failing or panicking, may change the traffic.
 //
 // # What happens when

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -12,10 +13,13 @@ import (
 
 // bodyKey names a body: that of the request (from the client) or of the response
 // of an exchange.
-type bodyKey struct {
-	exchange int64
-	from     From
+type bodyKey int64
+
+func keyOf(exchange int64, from From) bodyKey {
+	return bodyKey(exchange<<1 | int64(min(index(from), 1)))
 }
+
+func (k bodyKey) split() (exchange int64, from From) { return int64(k >> 1), directions[k&1] }
 
 // bodyState is what the recorder knows of a body between two of its pieces.
 type bodyState struct {
@@ -31,63 +35,68 @@ type bodyState struct {
 	hidden bool
 }
 
-// bodies are the bodies that are open. Of the recorder's goroutine.
+// bodies are the bodies of which more is to come. Of the recorder's goroutine; the
+// queue knows the same ones and tells when one is over (see openBody).
 type bodies struct {
-	m    map[bodyKey]*bodyState
-	grip map[int64]*exchangeState
-	buf  []byte
+	m   map[bodyKey]*bodyState
+	one bodyState // of a body that came in one piece
+	buf []byte
 }
 
-func newBodies() bodies {
-	return bodies{m: map[bodyKey]*bodyState{}, grip: map[int64]*exchangeState{}}
-}
+func newBodies() bodies { return bodies{m: map[bodyKey]*bodyState{}} }
 
-func (b *bodies) state(k bodyKey) *bodyState {
+// state is the state of the body that e is a piece of.
+func (b *bodies) state(e *entry) *bodyState {
+	k := keyOf(e.exchange, e.from)
 	st := b.m[k]
-	if st == nil {
+	switch {
+	case st != nil && (e.end != BodyMore || e.whole):
+		delete(b.m, k)
+	case st == nil && (e.end != BodyMore || e.whole):
+		b.one = bodyState{}
+		st = &b.one
+		e.class.prepare(st, e.from)
+	case st == nil:
 		st = &bodyState{}
-		if x := b.grip[k.exchange]; x != nil {
-			x.prepare(st, k.from)
-		}
+		e.class.prepare(st, e.from)
 		b.m[k] = st
 	}
 	return st
 }
 
-// done forgets an exchange.
-func (b *bodies) done(exchange int64) {
-	delete(b.m, bodyKey{exchange, Client})
-	delete(b.m, bodyKey{exchange, Server})
-	delete(b.grip, exchange)
-}
-
-// lost adds what is held back to a gap that begins here: it will not be
-// completed any more.
-func (b *bodies) lost(g *Gap) {
+// lost adds what is held back to a gap that begins here, as it may not be completed
+// any more, and forgets the bodies that ended in the gap.
+func (b *bodies) lost(g *Gap, gone []bodyKey) {
 	for k, st := range b.m {
 		if n := int64(len(st.held)); n > 0 {
-			h := g.HTTP[k.from]
+			_, from := k.split()
+			h := g.HTTP[from]
 			h.Bytes += n
-			g.HTTP[k.from] = h
+			g.HTTP[from] = h
+			st.held, st.torn = nil, true
 		}
-		st.held, st.torn = nil, true
+	}
+	for _, k := range gone {
+		delete(b.m, k)
 	}
 }
 
 // body makes a piece that was queued a record's line. The bytes are the
 // recorder's own copy.
 func (r *Recorder) body(e *entry) {
-	k := bodyKey{e.exchange, e.from}
-	st := r.bodies.state(k)
+	st := r.bodies.state(e)
 	data, off := e.data, e.off
 	if n := int64(len(st.held)); n > 0 && st.next == off {
 		r.bodies.buf = append(append(r.bodies.buf[:0], st.held...), data...)
 		data, off = r.bodies.buf, off-n
 	}
-	st.torn = st.torn || st.next != e.off
+	if st.torn = st.torn || st.next != e.off; st.torn && st.fields != nil {
+		// Names and values cannot be told apart any more.
+		st.fields, st.hidden = nil, true
+	}
 	st.next = e.off + int64(len(e.data))
 	st.held = st.held[:0]
-	if e.end == BodyMore {
+	if e.end == BodyMore && !e.whole {
 		keep := openRune(data)
 		if m := r.cfg.Masker; m != nil && !st.hidden {
 			keep = max(keep, m.Held(data))
@@ -95,22 +104,15 @@ func (r *Recorder) body(e *entry) {
 		st.held = append(st.held, data[len(data)-keep:]...)
 		data = data[:len(data)-keep]
 	}
-	masked := r.maskBody(st, data, e.end == BodyCut)
-	st.torn = false
+	masked := r.maskBody(st, data, e.end, e.end == BodyCut || e.whole)
+	st.torn = st.torn && len(data) == 0
 	r.line = appendBody(r.line[:0], e, off, data, masked, !r.pressed)
-	if e.end != BodyMore {
-		delete(r.bodies.m, k)
-	}
-	m := meta{seq: e.after + 1, at: e.at, from: e.from, http: true, bytes: int64(len(data)), ends: 1}
-	if r.pressed {
-		r.storeLine(m, r.line)
-		return
-	}
-	r.w.add(m, r.line)
+	r.add(meta{seq: e.after + 1, at: e.at, from: e.from, http: true, bytes: int64(len(data)), ends: 1}, r.line)
 }
 
-// maskBody replaces credentials in a piece, in place.
-func (r *Recorder) maskBody(st *bodyState, p []byte, cut bool) []Mask {
+// maskBody replaces credentials in a piece, in place. cut: the bytes behind it are
+// not looked at.
+func (r *Recorder) maskBody(st *bodyState, p []byte, end BodyEnd, cut bool) []Mask {
 	m := r.cfg.Masker
 	if m == nil || len(p) == 0 {
 		return nil
@@ -120,7 +122,7 @@ func (r *Recorder) maskBody(st *bodyState, p []byte, cut bool) []Mask {
 	case st.hidden:
 		spans = m.All(p, spans)
 	case st.fields != nil:
-		spans = st.fields.Mask(m, p, spans)
+		spans = st.fields.Mask(m, p, end == BodyLast, spans)
 	}
 	if !m.Empty() && !st.hidden {
 		if st.torn || cut {
@@ -134,6 +136,24 @@ func (r *Recorder) maskBody(st *bodyState, p []byte, cut bool) []Mask {
 		return nil
 	}
 	return sortMasks(spans)
+}
+
+// leave writes what is still held back of bodies that are open at the end. The
+// queue must be closed, so that the seqs are the recorder's to take.
+func (r *Recorder) leave() {
+	keys := make([]bodyKey, 0, len(r.bodies.m))
+	for k, st := range r.bodies.m {
+		if len(st.held) > 0 {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		e := entry{typ: entryBody, whole: true, seqs: 1, off: r.bodies.m[k].next}
+		e.exchange, e.from = k.split()
+		e.after, e.at = r.q.last()
+		r.body(&e)
+	}
 }
 
 // openRune is how many bytes at the end of p are the beginning of a character.

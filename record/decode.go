@@ -82,17 +82,79 @@ func decodeLine(line []byte, r *Record) error {
 			return fmt.Errorf("%s line: %w", kind, err)
 		}
 		r.Seq, r.At, r.From, r.Off, r.Exchange = common.Seq, common.At, common.From, common.Off, common.Ex
+		if r.Exchange < 0 {
+			return fmt.Errorf("%s line: exchange is negative", kind)
+		}
 	}
 	if into := lineKinds[kind]; into != nil {
 		if err := json.Unmarshal(line, into(r), opts...); err != nil {
 			return fmt.Errorf("%s line: %w", kind, err)
 		}
 	}
+	if r.Request != nil || r.Response != nil {
+		if err := checkHead(r); err != nil {
+			return fmt.Errorf("%s line: %w", kind, err)
+		}
+	}
 	return nil
 }
 
-// decodeBytes reads the line of a frame or of a piece of a body. The envelope's members are walked by hand, so
-// that the message is taken by position and never parsed here.
+// checkHead holds a head against what those who use it rely on.
+func checkHead(r *Record) error {
+	from, length := Client, int64(0)
+	var masked []HeadMask
+	var value func(in string) []string
+	if q := r.Request; q != nil {
+		length, masked = q.Length, q.Masked
+		value = func(in string) []string {
+			switch in {
+			case "target":
+				return []string{q.Target}
+			case "Host":
+				return []string{q.Host}
+			}
+			return fieldValues(q.Headers, q.RawHeaders, in)
+		}
+	} else {
+		from, length, masked = Server, r.Response.Length, r.Response.Masked
+		value = func(in string) []string { return fieldValues(r.Response.Headers, r.Response.RawHeaders, in) }
+	}
+	switch {
+	case r.Exchange < 1:
+		return fmt.Errorf("exchange is required, from 1 on")
+	case r.From != from:
+		return fmt.Errorf("from is %.20q, not %s", r.From, from)
+	case length < -1:
+		return fmt.Errorf("length is %d", length)
+	}
+	for _, m := range masked {
+		v := value(m.In)
+		if m.N < 0 || m.N >= len(v) || m.Off < 0 || m.Len < 0 || m.Len > int64(len(v[m.N])) || m.Off > int64(len(v[m.N]))-m.Len {
+			return fmt.Errorf("masked: %d bytes at %d of %.40q number %d are not there", m.Len, m.Off, m.In, m.N)
+		}
+	}
+	return nil
+}
+
+// fieldValues are a field's values as bytes, whichever way they are kept.
+func fieldValues(clean, raw Fields, name string) []string {
+	if v, ok := clean[name]; ok {
+		return v
+	}
+	var out []string
+	for _, v := range raw[name] {
+		b, err := base64.StdEncoding.DecodeString(v)
+		if err != nil {
+			return nil
+		}
+		out = append(out, string(b))
+	}
+	return out
+}
+
+// decodeBytes reads the line of a frame or of a piece of a body. The envelope's
+// members are walked by hand, so that the message is taken by position and never
+// parsed here.
 func decodeBytes(line []byte, r *Record) error {
 	var buf [12]member
 	members, err := frameMembers(line, buf[:0])
@@ -180,6 +242,8 @@ func decodeBytes(line []byte, r *Record) error {
 		return fmt.Errorf("seq, at, from and one of message, text, raw are required")
 	case !seen[2] || !frame && r.Exchange < 1:
 		return fmt.Errorf("exchange is required, from 1 on")
+	case !frame && (r.From == Stderr || r.More || r.Cont || r.Headless):
+		return fmt.Errorf("a body is from client or server, and has no parts")
 	case r.Form == FormMessage && length != int64(len(r.Data)):
 		return fmt.Errorf("len is %d, the message has %d bytes", length, len(r.Data))
 	case r.More:
@@ -191,6 +255,11 @@ func decodeBytes(line []byte, r *Record) error {
 	}
 	if r.Form == FormMessage && (r.More || r.Cont || r.Headless) {
 		return fmt.Errorf("a part cannot be a message")
+	}
+	for _, p := range r.Patch {
+		if p.Off < 0 || p.Len < 0 || p.Off > math.MaxInt64-p.Len {
+			return fmt.Errorf("patch: %d bytes at %d", p.Len, p.Off)
+		}
 	}
 	for _, m := range r.Masked {
 		if m.Off < 0 || m.Len < 0 || m.Off > math.MaxInt64-m.Len || m.Off+m.Len > int64(len(r.Data)) {

@@ -153,10 +153,11 @@ func embeddable(p []byte) bool {
 	return jsontext.Value(p).IsValid(embedOptions...)
 }
 
-// plain refuses a bare CR, nesting over maxDepth and numbers over maxNumber. It
-// need not be right about anything else: the JSON check follows.
+// plain refuses a bare CR, an LF (bodies of HTTP have some: it would end the
+// recording's line), nesting over maxDepth and numbers over maxNumber. It need not
+// be right about anything else: the JSON check follows.
 func plain(p []byte) bool {
-	if bytes.IndexByte(p, '\r') >= 0 {
+	if bytes.IndexByte(p, '\r') >= 0 || bytes.IndexByte(p, '\n') >= 0 {
 		return false
 	}
 	depth := 0
@@ -206,10 +207,11 @@ const hexDigits = "0123456789abcdef"
 
 // appendString appends valid UTF-8 as a JSON string, escaping only what JSON
 // demands.
-func appendString(dst, p []byte) []byte {
+func appendString[T string | []byte](dst []byte, p T) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i, c := range p {
+	for i := range len(p) {
+		c := p[i]
 		if c >= 0x20 && c != '"' && c != '\\' {
 			continue
 		}
@@ -269,6 +271,16 @@ func appendEvent(dst []byte, r *Record) ([]byte, error) {
 	if r.Kind == KindUndelivered {
 		dst = append(dst, `,"off":`...)
 		dst = strconv.AppendInt(dst, r.Off, 10)
+	}
+	switch {
+	case r.Request != nil && r.Kind == KindRequest:
+		l := headLine{dst: dst}
+		l.request(r.Request)
+		return append(l.dst, '}', '\n'), nil
+	case r.Response != nil && r.Kind == KindResponse:
+		l := headLine{dst: dst}
+		l.response(r.Response)
+		return append(l.dst, '}', '\n'), nil
 	}
 	if p := r.payload(); p != nil {
 		b, err := json.Marshal(p, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sixlink/sixlink/record/mask"
 )
 
 // notices collects what the user is told.
@@ -118,6 +120,7 @@ func TestWriteError(t *testing.T) {
 					sent += int64(len(message(i)))
 					time.Sleep(50 * time.Millisecond)
 				}
+				_, live := Repair(r.Path(), filepath.Join(t.TempDir(), "live"+Suffix), "test", Options{})
 				r.Close(time.Minute)
 				if l := told.all(); len(l) != 1 || !strings.Contains(l[0], c.d.error().Error()) {
 					t.Errorf("told %d lines: %q", len(l), l)
@@ -137,6 +140,9 @@ func TestWriteError(t *testing.T) {
 				}
 				if end.State != Sealed || end.Segments != 2 || end.Gaps != 1 {
 					t.Errorf("%+v", end)
+				}
+				if live == nil || !strings.Contains(live.Error(), "being written") {
+					t.Errorf("repair of a recording that goes on in its second file: %v", live)
 				}
 				kept := int64(len(reconstruct(recs, Client)))
 				for _, rec := range recs {
@@ -383,7 +389,7 @@ func TestTinyFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 		recs, end := readAll(t, r.Path(), Options{Verify: true})
-		if end.State != Sealed || end.Gaps != 0 || len(frames(recs)) != many+few || reconstruct(recs, Server) != sent.String() {
+		if end.State != Sealed || end.Gaps != 0 || end.Runs == 0 || len(frames(recs)) != many+few || reconstruct(recs, Server) != sent.String() {
 			t.Errorf("%d frames, %+v", len(frames(recs)), end)
 		}
 		// zstdcat skips runs: what it prints is the lines.
@@ -840,6 +846,114 @@ func TestEveryLineIsJSON(t *testing.T) {
 		var v map[string]any
 		if err := json.Unmarshal(l, &v); err != nil || v["kind"] == nil {
 			t.Errorf("%v: %s", err, l)
+		}
+	}
+}
+
+// A recording that is at its cap, and whose file is removed then: what is left says
+// that all of it is gone.
+func TestRemovedAtTheCap(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Begin(Config{Dir: dir, Max: 64 << 10, Transport: "stdio", Level: LevelFull})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const lines = 30
+		sent := int64(0)
+		for range lines {
+			l := []byte(randomHex(8<<10) + "\n")
+			r.Data(Server, l)
+			sent += int64(len(l))
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err := os.Remove(r.Path()); err != nil {
+			t.Fatal(err)
+		}
+		r.Close(time.Minute)
+		names, _ := filepath.Glob(filepath.Join(dir, "*"))
+		if len(names) != 1 {
+			t.Fatalf("left behind: %q", names)
+		}
+		recs, end := readAll(t, names[0], Options{Verify: true})
+		if lost := inGaps(recs, Server); end.State != Sealed || lost.Bytes != sent || lost.Frames != lines {
+			t.Errorf("%+v of %d bytes, %+v", lost, sent, end)
+		}
+	})
+}
+
+// What a sync waits for is the page cache, which takes all at once: a disk of
+// 1 MB/s must not hold up the end for as long as the sealed file needs.
+func TestSealOnASlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		synced := map[string]int64{}
+		sync := func(f *os.File) error {
+			fi, err := f.Stat()
+			if err != nil {
+				return err
+			}
+			time.Sleep(time.Duration(fi.Size()-synced[f.Name()]) * time.Microsecond)
+			synced[f.Name()] = fi.Size()
+			return nil
+		}
+		var told notices
+		dir := t.TempDir()
+		r, err := Begin(Config{Dir: dir, Transport: "stdio", Level: LevelFull, Notice: told.add, sync: sync})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 200 { // 8 MB packed
+			r.Data(Server, []byte(randomHex(40_000)+"\n"))
+			time.Sleep(20 * time.Millisecond)
+		}
+		closing := time.Now()
+		r.Close(SealLimit)
+		if took := time.Since(closing); took > SealLimit+time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		<-r.done
+		names, _ := filepath.Glob(filepath.Join(dir, "*"))
+		if len(names) != 1 || len(synced) != 1 || len(told.all()) != 0 {
+			t.Errorf("left behind: %q, synced %v, told %q", names, synced, told.all())
+		}
+		recs, end := readAll(t, r.Path(), Options{Verify: true})
+		if end.State != Sealed || end.Gaps != 0 || len(frames(recs)) != 200 {
+			t.Errorf("%d frames, %+v", len(frames(recs)), end)
+		}
+	})
+}
+
+// A line that is made of credentials, half a million of them: to tell of each would
+// need more than a line or a chunk run may have, and nobody could read the
+// recording.
+func TestLineOfCredentials(t *testing.T) {
+	const secret = "q7Zk3xT9"
+	for _, press := range []bool{false, true} {
+		for _, sep := range []string{"", ","} {
+			t.Run(fmt.Sprintf("pressed %v, between them %q", press, sep), func(t *testing.T) {
+				m := mask.FromProcess(mask.RandomKey(), []string{"x"}, []string{"API_KEY=" + secret})
+				r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Masker: m, press: func() bool { return press }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var sent int64
+				send := func(s string) {
+					r.Data(Server, []byte(s))
+					sent += int64(len(s))
+				}
+				send("before\n")
+				send(strings.Repeat(secret+sep, partLimit/(len(secret)+len(sep))+1000) + "\n")
+				send("after\n")
+				r.Close(time.Minute)
+				recs, end := readAll(t, r.Path(), Options{Verify: true})
+				got := reconstruct(recs, Server)
+				if end.State != Sealed || end.Gaps != 0 || int64(len(got)) != sent {
+					t.Errorf("%d of %d bytes, %+v", len(got), sent, end)
+				}
+				if !strings.HasPrefix(got, "before\n") || !strings.HasSuffix(got, "\nafter\n") || strings.Contains(got, secret) {
+					t.Errorf("%.20q … %.20q", got, got[max(0, len(got)-20):])
+				}
+			})
 		}
 	}
 }

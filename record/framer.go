@@ -11,7 +11,7 @@ type entry struct {
 	headless bool  // data: its first byte goes on with a line whose beginning was lost
 	again    bool  // data: more of the read that the entry before is from
 	cut      bool  // data: after its last LF the line is cut (its part is complete)
-	whole    bool  // cut: nothing may wait for what follows, since that is lost
+	whole    bool  // cut, body: nothing may wait for what follows, since that is lost
 	after    int64 // data: the last seq taken before this entry
 	seqs     int64 // how many seqs it takes
 	at       int64
@@ -19,16 +19,18 @@ type entry struct {
 	data     []byte
 	event    *Record // event and gap: the record, its seq filled in
 
-	// Of a piece of a body.
+	// Of a piece of a body. With whole nothing more comes of it, though it has no end.
 	exchange int64
 	end      BodyEnd
+	class    class
 	extra    *bodyExtra // nil: nothing
 }
 
-// bodyExtra is what few pieces have.
+// bodyExtra is what few entries have.
 type bodyExtra struct {
 	trailers Fields
 	patch    []Patch
+	gone     []bodyKey // of a gap: bodies that the recorder knows and that ended in it
 }
 
 type entryType uint8
@@ -39,7 +41,6 @@ const (
 	entryEnd            // from is at its end; takes a seq when a line is open
 	entryEvent
 	entryBody // a piece of a body of HTTP
-	entryDone // an exchange is over: takes no seq
 )
 
 // block is whole frames of one direction that follow each other: what one read

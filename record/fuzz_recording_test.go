@@ -40,6 +40,11 @@ const (
 	opFull // the queue is full until the next opFull
 	opDisk // writes fail after n bytes until the next opDisk
 	opTold // n lines and one with the credential
+	// Of HTTP; the exchange is n's lowest three bits.
+	opHead     // of a request or of a response
+	opBody     // a piece of what the rest of n says
+	opBodyEnd  // a piece, and the end of the body
+	opExchange // nothing more comes of it
 	ops
 )
 
@@ -70,6 +75,10 @@ func FuzzRecording(f *testing.F) {
 		join(talk, op(opSettle, Client), op(opDisk, Client, 5), talk, op(opPause, Client, 40), op(opDisk, Client, 0), op(opPause, Client, 40), talk, op(opLook, Client)),
 		join(op(opPress, Client), talk, op(opSettle, Client), op(opDisk, Client, 9), talk, op(opPause, Client, 40), op(opDisk, Client, 0), op(opPause, Client, 40), talk),
 		join(op(opTold, Server, 3), op(opPress, Client), op(opPause, Client, 9), op(opTold, Client, 2), op(opTold, Stderr, 255), op(opTold, Server, 0)),
+		join(op(opHead, Client, 1), op(opBody, Client, 9), op(opBody, Client, 17), op(opBodyEnd, Client, 25), op(opHead, Server, 1), op(opBody, Server, 33), op(opPause, Client, 9), op(opBody, Server, 41), op(opExchange, Client, 1), talk, op(opLook, Client)),
+		join(op(opPress, Client), op(opHead, Client, 2), op(opBody, Server, 50), op(opBody, Server, 58), op(opLook, Client), op(opBodyEnd, Server, 66), op(opHead, Server, 10), op(opBody, Client, 2)),
+		join(op(opHead, Client, 9), op(opBody, Server, 34), op(opBody, Server, 41), op(opFull, Client), op(opBody, Server, 49), op(opHead, Client, 3), op(opBodyEnd, Client, 11), op(opFull, Client), op(opBody, Server, 57), talk),
+		join(op(opHead, Client, 9), op(opBody, Server, 33), op(opSettle, Client), op(opDisk, Client, 5), op(opBody, Server, 49), op(opBody, Server, 81), talk, op(opPause, Client, 40), op(opDisk, Client, 0), op(opPause, Client, 40), op(opBodyEnd, Server, 65), op(opExchange, Client, 1)),
 		bytes.Repeat(join(noise, op(opSettle, Client), talk), 5), // to the cap
 		join(op(opPress, Client), bytes.Repeat(join(noise, op(opFlush, Client), talk), 5), op(opLook, Client)),
 		join(bytes.Repeat(join(op(opPress, Client), noise, op(opFlush, Client)), 3), op(opLook, Client), talk),
@@ -132,11 +141,12 @@ type offered struct {
 	bytes  [3][]byte
 	events []Kind
 	looks  []seen
+	web    *webTraffic
 }
 
 // play has the recorder record the traffic.
 func play(t *testing.T, r *Recorder, traffic []byte, pressed *atomic.Bool, d *flaky) *offered {
-	got := new(offered)
+	got := &offered{web: newWeb(r)}
 	full := false
 	setFull := func(on bool) {
 		if full == on {
@@ -216,6 +226,24 @@ func play(t *testing.T, r *Recorder, traffic []byte, pressed *atomic.Bool, d *fl
 			}[code%6]
 			r.Event(e)
 			got.events = append(got.events, e.Kind)
+		case opHead:
+			n := int64(next())
+			if ex := n&7 + 1; from == Client {
+				got.web.request(ex, HTTPRequest{Method: "POST", Target: []string{"/mcp", "/token?code=abcdefgh"}[n>>3&1], Length: -1, Headers: Fields{"Cookie": {"a=\xffb"}, "X-Note": {fuzzArgv[2]}}})
+			} else {
+				got.web.response(ex, HTTPResponse{Status: 200 + int(n), Length: -1})
+			}
+		case opBody, opBodyEnd:
+			n := next()
+			part := webParts[int(n>>3)%len(webParts)]
+			end := BodyMore
+			if what == opBodyEnd {
+				end = BodyEnd(1 + n>>3&1)
+			}
+			got.web.piece(int64(n&7)+1, directions[i&1], []byte(part), end)
+			total += len(part)
+		case opExchange:
+			got.web.done(int64(next()&7) + 1)
 		case opEnd:
 			r.End(from)
 			ended[i] = true
@@ -243,6 +271,12 @@ func play(t *testing.T, r *Recorder, traffic []byte, pressed *atomic.Bool, d *fl
 	return got
 }
 
+// webParts are pieces of bodies.
+var webParts = []string{
+	"", `{"jsonrpc":"2.0","id":1,"result":{}}`, "data: {\"x\":\"é", "漢字"[:4], "漢字"[4:], "\xff\x00\xfe", fuzzArgv[2][:11], fuzzArgv[2][11:], "\n \r\n",
+	`{"access_token":"abcd`, `efgh","x":["y"]}`, "a" + fuzzArgv[2] + "\\", "grant_type=x&code=abcdefgh", strings.Repeat("x", 70_000), "😀",
+}
+
 func fileSizes(t *testing.T, dir string) map[string]int64 {
 	sizes := map[string]int64{}
 	for _, name := range dirNames(t, dir) {
@@ -258,7 +292,7 @@ func recordAndCompare(t *testing.T, tmp string, traffic []byte, small bool, cut 
 	var pressed atomic.Bool
 	d := new(flaky)
 	cfg := Config{Dir: dir, Name: "r" + Suffix, Transport: "stdio", Level: LevelFull, Command: fuzzArgv,
-		Masker: mask.FromProcess(mask.Key{}, fuzzArgv, nil), press: pressed.Load,
+		Upstream: "http://127.0.0.1/mcp?token=" + fuzzArgv[2], Masker: mask.FromProcess(mask.Key{}, fuzzArgv, nil), press: pressed.Load,
 		wrap: func(f *os.File) io.WriterAt { return flakyFile{d, f} }}
 	if small {
 		cfg.Max = MinMaxRecording // in segments of a quarter of that
@@ -280,6 +314,7 @@ func recordAndCompare(t *testing.T, tmp string, traffic []byte, small bool, cut 
 	keepsRules(t, open.recs)
 	checkOrder(t, withoutGaps(open.recs))
 	accounts(t, got, open)
+	got.web.accounts(t, open.recs, fuzzArgv[2])
 	fetches(t, open)
 
 	if followed.err != nil || followed.end.Damage != nil {
@@ -355,7 +390,10 @@ func accounts(t *testing.T, got *offered, is reading) {
 	events, lost := got.events, false
 	for _, r := range is.recs {
 		switch r.Kind {
-		case KindHeader, KindClosing, KindClock:
+		case KindHeader, KindClosing, KindClock, KindRequest, KindResponse, KindBody:
+			if bytes.Contains(r.Line, []byte(fuzzArgv[2])) {
+				t.Fatalf("seq %d has the credential", r.Seq)
+			}
 		case KindGap:
 			lost = true
 			for from, s := range r.Gap.Streams {

@@ -52,6 +52,13 @@ func FuzzLines(f *testing.F) {
 `,
 		head + "!\n" + ping + "#\n" + ping + closing,
 		"=\n" + head + ping + "!\n" + closing,
+		strings.Replace(head, `"id"`, `"needs":["http"],"id"`, 1) + `{"kind":"http_request","seq":1,"at":1,"exchange":1,"from":"client","method":"GET","target":"/?k=*","proto":"HTTP/1.1","host":"h","headers":{"A":["b"]},"length":-1,"masked":[{"in":"target","off":4,"len":1,"mac":"a"}],"end":true}
+{"kind":"http_response","seq":2,"at":1,"exchange":1,"from":"server","status":200,"length":-1,"rawHeaders":{"B":["/w=="]},"masked":[{"in":"B","n":0,"off":0,"len":1,"mac":""}]}
+{"kind":"body","seq":3,"at":1,"exchange":1,"from":"server","off":0,"len":2,"eol":"\n","message":{}}
+{"kind":"body","seq":4,"at":1,"exchange":1,"from":"server","off":3,"last":true,"trailers":{"T":["v"]},"patch":[{"off":0,"len":1,"text":"x"}],"masked":[{"off":0,"len":1,"mac":""}],"text":"*"}
+{"kind":"close","seq":5,"at":1,"exchange":1,"who":"client","what":"response"}
+{"kind":"gap","seq":7,"at":6,"firstSeq":6,"lastSeq":7,"http":{"client":{"records":2,"bytes":5}},"why":"w"}
+`,
 		head + "#\n$1@a|b\xff|{}\n$2gpart\n@" + `{"kind":"exit","seq":` + "\x01" + `,"at":9,"code":0}` + "\n" + closing,
 		head + ping + "%skipped\n" + ping + `{"kind":"closing","records":2,"lastSeq":2,"sha256":"` + "\x05" + `","last":false}` + "\n#\n" + next + ping + closing,
 		head + ping + ping + "#\n" + strings.Replace(next, "\x05", "torn", 1) + ping + closing, // a write error's two files, joined
@@ -628,6 +635,45 @@ func FuzzFrame(f *testing.F) {
 		}
 		if got := append(append([]byte(nil), rec.Data...), rec.EOL...); !bytes.Equal(got, data) {
 			t.Fatalf("got %q, want %q: %s", got, data, line)
+		}
+	})
+}
+
+// FuzzBody writes any piece of a body as a record and reads it back.
+func FuzzBody(f *testing.F) {
+	for _, s := range []string{"", "{}", "[1,2] \r\n", "\xff", "{\"a\":\"\\ud800\"}\n", " {}", "data: {}\n\n", "{\"a\":1}x", strings.Repeat("\x01", 900)} {
+		f.Add([]byte(s), "a", int64(3), uint8(len(s)), true)
+		f.Add([]byte(s), "\xff\"", int64(0), uint8(0), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, text string, n int64, end uint8, embed bool) {
+		if n < 0 || len(data) > slabSize {
+			return
+		}
+		e := entry{after: 4, at: n, exchange: n>>2 + 1, from: directions[n&1], end: BodyEnd(end % 3)}
+		x := &bodyExtra{trailers: Fields{"X": {text}, text: {}}, patch: []Patch{{n, 1, text}}}
+		if embed {
+			e.extra = x
+		}
+		var masked []Mask
+		if n&2 != 0 && len(bytes.TrimRight(data, " \t\r\n")) > 0 {
+			masked = []Mask{{0, 1, "0123456789ab"}}
+		}
+		line := appendBody(nil, &e, n, data, masked, embed)
+		var rec Record
+		if bytes.Count(line, newline) != 1 {
+			t.Fatalf("no line: %q", line)
+		}
+		if err := decodeLine(line[:len(line)-1], &rec); err != nil {
+			if n == 1<<63-1 && embed {
+				return // the patch ends beyond all offsets
+			}
+			t.Fatalf("%v: %s", err, line)
+		}
+		if got := append(bytes.Clone(rec.Data), rec.EOL...); !bytes.Equal(got, data) || rec.Off != n || rec.Exchange != e.exchange || rec.From != e.from || rec.End != e.end || rec.Seq != 5 {
+			t.Fatalf("got %q of %+v, want %q: %s", got, rec, data, line)
+		}
+		if len(masked) != len(rec.Masked) {
+			t.Fatalf("masked %+v: %s", rec.Masked, line)
 		}
 	})
 }

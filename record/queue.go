@@ -38,10 +38,18 @@ type queue struct {
 	seq     int64
 	streams [3]stream
 	gap     *Gap // what has been lost and is not queued yet
+	gaps    int64
 	lossy   bool
 	asleep  bool // the recorder waits for wake: the next entry signals
 	alarmed bool // it was told that there is much
 	closed  bool // Close was called: later entries are dropped silently
+
+	// Of HTTP: the bodies of which more is to come, those that ended in the gap that
+	// is open, and what is known of exchanges whose bodies may hold credentials.
+	open    map[bodyKey]openBody
+	gone    []bodyKey
+	classes map[int64]class
+	most    int // of open and of classes: maxBodies
 }
 
 // stream is what the queue knows of one direction.
@@ -68,7 +76,8 @@ func index(from From) int {
 }
 
 func newQueue(now func() int64, lossy bool) *queue {
-	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy, asleep: true}
+	q := &queue{now: now, wake: make(chan struct{}, 1), lossy: lossy, asleep: true,
+		open: map[bodyKey]openBody{}, classes: map[int64]class{}, most: maxBodies}
 	q.room = sync.NewCond(&q.mu)
 	return q
 }
@@ -171,67 +180,164 @@ func (q *queue) event(r *Record) {
 	}
 	at := q.now()
 	q.flushGap(at)
-	q.put(r, at)
+	q.put(r, at, nil)
 }
 
-// head queues a record of HTTP whose size others decide: about n bytes. Like
-// bytes it may be lost.
-func (q *queue) head(r *Record, n int) {
+// http queues a record of HTTP that takes about n bytes, and is counted in the
+// direction from when it is lost: strangers decide how many there are, and how
+// large. classes says whether credentials are replaced.
+func (q *queue) http(r *Record, from From, n int, classes bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if classes {
+		q.classify(r)
+	}
+	n = min(n, queueBytes/4) // else it would wait for ever
 	at, ok := q.admit(n)
 	if !ok {
-		q.loseHTTP(r.From, 0, at)
+		q.loseHTTP(from, 0, at)
 		return
 	}
-	q.put(r, at)
-	q.slabs[len(q.slabs)-1].cost += n
-	q.used += n
+	q.put(r, at, nil)
+	q.charge(n)
 }
+
+// classify notes what a head tells about its bodies. Here, so that a head that is
+// lost has told it too.
+func (q *queue) classify(r *Record) {
+	switch {
+	case r.Request != nil:
+		if c := classOf(r.Request); c != 0 {
+			q.remember(r.Exchange, c)
+		}
+	case r.Response != nil && (len(q.classes) > 0 || redirects(r.Response)):
+		if c, ok := q.classes[r.Exchange]; ok || redirects(r.Response) {
+			q.remember(r.Exchange, c|answerClass(r.Response))
+		}
+	}
+}
+
+// remember keeps what is known of an exchange.
+func (q *queue) remember(exchange int64, c class) {
+	if _, ok := q.classes[exchange]; !ok && len(q.classes) >= q.most {
+		for k := range q.classes { // most likely one that nobody called done for
+			delete(q.classes, k)
+			break
+		}
+	}
+	q.classes[exchange] = c
+}
+
+// openBody is what the queue knows of a body of which more is to come.
+type openBody struct {
+	next int64 // the offset behind what was offered
+	// known says that the recorder knows of it too.
+	known bool
+}
+
+// maxBodies is how many bodies may be open: each takes a connection, or a stream
+// of one. Were there more, somebody forgets to say when they end; then one of them
+// is forgotten here.
+const maxBodies = 128 << 10
 
 // body queues a copy of a piece of a body. It returns at once, unless the queue
 // is lossless and full.
-func (q *queue) body(b *Body) {
+func (q *queue) body(b *Body, x *bodyExtra, size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	k := keyOf(b.Exchange, b.From)
+	_, from := k.split()
 	for p, off := b.Data, b.Off; ; {
 		n := min(len(p), slabSize)
-		at, ok := q.admit(n + 2*entryCost)
-		if q.closed {
-			return
-		}
-		e := entry{typ: entryBody, from: b.From, exchange: b.Exchange, off: off, after: q.seq, seqs: 1, at: at}
+		e := entry{typ: entryBody, from: from, exchange: b.Exchange, off: off}
 		if n == len(p) {
-			if e.end = b.End; b.Trailers != nil || b.Patch != nil {
-				e.extra = &bodyExtra{b.Trailers, b.Patch}
-			}
+			e.end, e.extra = b.End, x
 		}
-		if ok {
-			s := q.slab()
-			if len(s.buf)+n > cap(s.buf) {
-				s = q.fresh() // a piece stays whole
-			}
-			start := len(s.buf)
-			s.buf = append(s.buf, p[:n]...)
-			e.data = s.buf[start:len(s.buf):len(s.buf)]
-			q.seq++
-			q.push(s, e)
-		} else {
-			q.loseHTTP(b.From, n, at)
-		}
+		q.piece(k, e, p[:n], size)
 		if p, off = p[n:], off+int64(n); len(p) == 0 {
 			return
 		}
 	}
 }
 
-// done queues that nothing more comes of an exchange.
+// piece queues at most slabSize bytes of the body k.
+func (q *queue) piece(k bodyKey, e entry, p []byte, size int) {
+	if e.extra == nil {
+		size = 0
+	}
+	size = min(size, queueBytes/4)
+	at, ok := q.admit(len(p) + size + 2*entryCost)
+	if q.closed {
+		return
+	}
+	b, open := q.open[k]
+	if e.end != BodyMore {
+		delete(q.open, k)
+	} else {
+		if !open {
+			q.oneMore()
+		}
+		q.open[k] = openBody{e.off + int64(len(p)), ok || b.known}
+	}
+	if !ok {
+		if e.end != BodyMore && b.known {
+			q.gone = append(q.gone, k)
+		}
+		q.loseHTTP(e.from, len(p), at)
+		return
+	}
+	s := q.slab()
+	if len(s.buf)+len(p) > cap(s.buf) {
+		s = q.fresh() // a piece stays whole
+	}
+	start := len(s.buf)
+	s.buf = append(s.buf, p...)
+	e.data = s.buf[start:len(s.buf):len(s.buf)]
+	e.after, e.seqs, e.at = q.seq, 1, at
+	if len(q.classes) > 0 {
+		e.class = q.classes[e.exchange]
+	}
+	q.seq++
+	q.push(s, e)
+	if size > 0 {
+		q.charge(size)
+	}
+}
+
+// oneMore makes room for one more open body.
+func (q *queue) oneMore() {
+	if len(q.open) < q.most {
+		return
+	}
+	for k, b := range q.open {
+		delete(q.open, k)
+		if b.known {
+			e := entry{typ: entryBody, whole: true, off: b.next, after: q.seq, seqs: 1, at: q.now()}
+			e.exchange, e.from = k.split()
+			if q.gap != nil {
+				q.gone = append(q.gone, k)
+				q.loseHTTP(e.from, 0, e.at)
+				return
+			}
+			q.seq++
+			q.push(q.slab(), e)
+		}
+		return
+	}
+}
+
+// done notes that nothing more comes of an exchange. A body without its end was
+// broken off.
 func (q *queue) done(exchange int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed {
-		q.push(q.slab(), entry{typ: entryDone, exchange: exchange, after: q.seq})
+	for _, from := range directions[:2] {
+		k := keyOf(exchange, from)
+		if b, open := q.open[k]; open {
+			q.piece(k, entry{typ: entryBody, from: from, exchange: exchange, off: b.next, end: BodyCut}, nil, 0)
+		}
 	}
+	delete(q.classes, exchange)
 }
 
 // admit waits for room where the queue is lossless, ends a gap, and tells the
@@ -271,10 +377,24 @@ func (q *queue) loseHTTP(from From, n int, at int64) {
 	q.signal()
 }
 
-func (q *queue) put(r *Record, at int64) {
+func (q *queue) put(r *Record, at int64, x *bodyExtra) {
 	q.seq++
 	r.Seq, r.At = q.seq, at
-	q.push(q.slab(), entry{typ: entryEvent, from: r.From, after: q.seq - 1, seqs: 1, at: at, event: r})
+	q.push(q.slab(), entry{typ: entryEvent, from: r.From, after: q.seq - 1, seqs: 1, at: at, event: r, extra: x})
+}
+
+// charge counts n bytes more for the entry that was pushed last.
+func (q *queue) charge(n int) {
+	q.slabs[len(q.slabs)-1].cost += n
+	q.used += n
+}
+
+// last takes a seq for the recorder itself, once the queue is closed.
+func (q *queue) last() (after, at int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.seq++
+	return q.seq - 1, q.now()
 }
 
 // lose counts p into the gap that is open, opening one if there is none.
@@ -310,6 +430,7 @@ func (q *queue) openGap(at int64) {
 			q.cut(i, at, true)
 		}
 	}
+	q.gaps++
 	q.gap = &Gap{FirstSeq: q.seq + 1, Streams: map[From]GapStream{}, Why: "queue full: the recorder could not keep up"}
 }
 
@@ -321,7 +442,12 @@ func (q *queue) flushGap(at int64) {
 	g := q.gap
 	q.gap = nil
 	g.LastSeq = q.seq + 1
-	q.put(&Record{Kind: KindGap, Gap: g}, at)
+	var x *bodyExtra
+	if len(q.gone) > 0 {
+		x = &bodyExtra{gone: q.gone}
+		q.gone = nil
+	}
+	q.put(&Record{Kind: KindGap, Gap: g}, at, x)
 }
 
 // cut ends the open part of a direction.
@@ -447,13 +573,13 @@ func (q *queue) lend(s *slab) {
 
 // release returns slabs that the recorder has done with.
 func (q *queue) release(s *slab) {
+	clear(s.entries) // 120 kB at most: the relay must not wait for that
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !s.lent {
 		q.used -= slabSize + s.cost
 	}
 	s.lent = false
-	clear(s.entries)
 	s.buf, s.entries, s.cost = s.buf[:0], s.entries[:0], 0
 	if cap(s.entries) > slabSize/entryCost {
 		s.entries = nil

@@ -76,6 +76,8 @@ type End struct {
 	Unknown map[Kind]int
 	// Segments counts segments.
 	Segments int
+	// Runs counts chunk runs, which other programs than sixlink skip.
+	Runs int
 }
 
 // NotRecordingError says why a file cannot be read as a recording at all.
@@ -281,6 +283,7 @@ func (r *Reader) line() (item, error) {
 	r.sawRun = true
 	if line == nil {
 		r.ready = r.ready[1:]
+		r.end.Runs++
 		return l, err
 	}
 	ref := l.ref
@@ -400,6 +403,7 @@ func (r *Reader) accept(rec *Record) error {
 			r.next[index(from)] = s.Off + s.Bytes
 			r.open[index(from)] = false
 		}
+	case KindBody:
 	default:
 		if _, known := lineKinds[rec.Kind]; !known {
 			r.end.Unknown[rec.Kind]++

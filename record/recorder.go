@@ -61,6 +61,7 @@ type Config struct {
 
 	// Tests put faults here, and say when there is pressure.
 	wrap  func(*os.File) io.WriterAt
+	sync  func(*os.File) error // in the place of (*os.File).Sync
 	press func() bool
 	wall  func() time.Time // in the place of time.Now, for clock records
 }
@@ -125,7 +126,7 @@ func Begin(cfg Config) (*Recorder, error) {
 	head := Header{
 		Format: [2]int{FormatMajor, FormatMinor}, ID: id, FirstSeq: 1, Start: Time{start.UTC().Round(0)},
 		Recorder: Software{"sixlink", cfg.Version}, Transport: cfg.Transport, Level: cfg.Level, Labels: cfg.Labels,
-		MaskKey: cfg.MaskKey, Listen: cfg.Listen, Upstream: cfg.Upstream, Bridge: cfg.Bridge,
+		MaskKey: cfg.MaskKey, Listen: cfg.Listen, Upstream: upstream(&cfg), Bridge: cfg.Bridge,
 	}
 	if cfg.Upstream != "" {
 		head.Format, head.Needs = [2]int{FormatMajor, FormatMinorHTTP}, []string{NeedHTTP}
@@ -182,7 +183,9 @@ func LabelsFit(labels map[string]string) bool {
 func (r *Recorder) describe(h *Header) (more []*Record) {
 	argv, clear := r.cfg.Command, func(s string) string { return s }
 	if m := r.cfg.Masker; m != nil {
-		argv, clear = m.Argv(), m.String
+		if clear = m.String; argv != nil {
+			argv = m.Argv() // an HTTP recording has no command; its masker may be made of sixlink's own
+		}
 	}
 	fit := func(s string, n int) bool { return stringLen([]byte(s)) <= n }
 	if cwd := clear(r.cfg.Cwd); fit(cwd, headCwd) {
@@ -215,6 +218,20 @@ func (r *Recorder) describe(h *Header) (more []*Record) {
 		more = append(more, &Record{Kind: KindStart, Start: s})
 	}
 	return more
+}
+
+// upstream is the server's URL without credentials, and no longer than a header
+// has room for.
+func upstream(cfg *Config) string {
+	u := cfg.Upstream
+	if cfg.Masker != nil {
+		u, _ = cfg.Masker.Target(u)
+	}
+	if stringLen([]byte(u)) > headValue {
+		u, _, _ = strings.Cut(u, "?")
+		u = strings.ToValidUTF8(u[:min(len(u), headValue/8)], "")
+	}
+	return u
 }
 
 // split takes words from the front that have at most n bytes as JSON, and least
@@ -272,8 +289,9 @@ func (r *Recorder) Event(rec Record) {
 			l.Error, rec.Lost = m.String(l.Error), &l
 		}
 	}
-	if n := maskHead(r.cfg.Masker, &rec); n > 0 {
-		r.q.head(&rec, n)
+	if from, ok := httpFrom(&rec); ok {
+		n := maskHead(r.cfg.Masker, &rec)
+		r.q.http(&rec, from, n, r.cfg.Masker != nil)
 		return
 	}
 	r.q.event(&rec)
@@ -283,11 +301,13 @@ func (r *Recorder) Event(rec Record) {
 // Like [Recorder.Data] it does not wait, unless lossless.
 func (r *Recorder) Body(b *Body) {
 	if r != nil {
-		r.q.body(b)
+		x, size := extraOf(r.cfg.Masker, b)
+		r.q.body(b, x, size)
 	}
 }
 
-// Done tells that nothing more comes of an HTTP exchange.
+// Done tells that nothing more comes of an HTTP exchange. A body of it that had no
+// end counts as cut.
 func (r *Recorder) Done(exchange int64) {
 	if r != nil {
 		r.q.done(exchange)
@@ -468,9 +488,6 @@ func (r *Recorder) entry(e *entry) {
 	case entryBody:
 		r.body(e)
 		return
-	case entryDone:
-		r.bodies.done(e.exchange)
-		return
 	default:
 		r.whole = e.whole || e.typ == entryEnd
 		r.frames[index(e.from)].add(e, r.giveBlock)
@@ -481,23 +498,38 @@ func (r *Recorder) entry(e *entry) {
 			r.frames[index(from)].lost()
 		}
 		if g.HTTP != nil {
-			r.bodies.lost(g)
+			var gone []bodyKey
+			if e.extra != nil {
+				gone = e.extra.gone
+			}
+			r.bodies.lost(g, gone)
 		}
 		r.w.lost.Store(true)
 		r.w.note("recording lost records: " + g.Why + "; traffic goes on")
 	}
-	r.bodies.head(r.cfg.Masker, e.event)
 	m := meta{seq: e.event.Seq, at: e.event.At, gap: e.event.Gap}
-	if e.event.Request != nil || e.event.Response != nil {
-		m.from, m.http, m.ends = e.event.From, true, 1
+	if from, ok := httpFrom(e.event); ok {
+		m.from, m.http, m.ends = from, true, 1
 	}
 	line, err := appendEvent(r.line[:0], e.event)
 	if err != nil {
-		r.behind.wait() // the writer is ours again
-		r.w.miss(&m)
-		return
+		line = nil // there is no record that cannot be written
+	} else {
+		r.line = line
 	}
-	r.line = line
+	r.add(m, line)
+}
+
+// add writes a record's line. One that the format has no room for becomes a gap.
+func (r *Recorder) add(m meta, line []byte) {
+	if n := len(line); n == 0 || n > maxLine+1 {
+		var l loss
+		l.add(&m)
+		gap := l.gap(fmt.Sprintf("a record of %d bytes is over the format's limit", n))
+		m.gap = gap.Gap
+		r.w.lost.Store(true)
+		line, _ = appendEvent(nil, gap)
+	}
 	if r.pressed {
 		r.storeLine(m, line)
 		return
@@ -515,6 +547,9 @@ func (r *Recorder) block(b *block) {
 		} else {
 			r.spans = m.Mask(b.data, r.spans[:0])
 		}
+		if len(r.spans) > maxMasks && b.copied { // others are small, and many lines
+			r.spans = hideAll(m, b.data)
+		}
 		for _, s := range r.spans {
 			b.masked = append(b.masked, Mask(s))
 		}
@@ -524,6 +559,17 @@ func (r *Recorder) block(b *block) {
 		return
 	}
 	r.store(b)
+}
+
+// maxMasks is how many credentials may be told of in one line or part. With 4 MiB of
+// bytes more of them would not fit into a line or a chunk run, and only a line that
+// was made for that has so many.
+const maxMasks = 32 << 10
+
+// hideAll makes one credential of a line, but for its end.
+func hideAll(m *mask.Masker, p []byte) []mask.Span {
+	body, _ := splitEOL(p)
+	return m.All(body, nil)
 }
 
 func (r *Recorder) frame(f *frame) {
@@ -561,6 +607,8 @@ func (r *Recorder) answer(req flushRequest) {
 func (r *Recorder) finish(seal time.Duration) {
 	r.work(true)
 	r.behind.wait()
+	r.pressed = false // what was pressed is with the writer
+	r.leave()
 	if r.expired.Load() {
 		seal = -1 // all of it again, on a disk that was too slow for the rest of it
 	}

@@ -23,6 +23,8 @@ type Repaired struct {
 	Joined  int   // files that became one
 }
 
+var errHeld = errors.New("is being written by a recorder: wait until it has ended")
+
 // Repair writes the part of a recording that can be believed to a new sealed
 // file: all lines up to the last good check, byte for byte, and the closing
 // record that may be missing. The id stays; the header says what it was derived
@@ -37,7 +39,7 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 	}
 	defer r.Close()
 	if locked(r.f) {
-		return nil, fmt.Errorf("%s: is being written by a recorder: wait until it has ended", path)
+		return nil, fmt.Errorf("%s: %w", path, errHeld)
 	}
 	sum, err := fileSum(path)
 	if err != nil {
@@ -74,6 +76,9 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 	}
 	if err != nil {
 		root.Remove(tmp)
+		if err == errHeld {
+			out = path
+		}
 		return nil, fmt.Errorf("%s: %w", out, err)
 	}
 	return done, nil
@@ -135,6 +140,9 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 		}
 	}
 	is := r.End()
+	if is.State == Live {
+		return nil, errHeld // the last of its files
+	}
 	done := &Repaired{Records: is.Records, Dropped: is.Unchecked, Damage: is.Damage, Joined: len(r.files)}
 	done.Torn = closing == nil || !closing.Last || closing.Torn
 	return done, end(true, done.Torn)

@@ -17,8 +17,8 @@ const sealSuffix = ".sealing-"
 var errNoTime = errors.New("sealing takes too long")
 
 // seal writes the whole file's lines again, without flushes, and puts the result in
-// the file's place. It is given up when it takes longer than limit or anything
-// goes wrong: the file is valid as it is, and repair seals it later.
+// the file's place. It is given up when it takes longer than limit (and one step of
+// the disk) or anything goes wrong: the file is valid as it is, and repair seals it later.
 func (w *writer) seal(limit time.Duration) error {
 	if free, floor, ok := w.floor(); ok && free-w.pos < floor {
 		return errors.New("no space to seal")
@@ -30,9 +30,10 @@ func (w *writer) seal(limit time.Duration) error {
 	if err != nil {
 		return err
 	}
-	err = repack(io.NewSectionReader(w.file, 0, w.pos), f, time.Now().Add(limit))
+	out := &syncer{f: f, sync: w.sync, step: firstSync, deadline: time.Now().Add(limit)}
+	err = repack(io.NewSectionReader(w.file, 0, w.pos), out, out.deadline)
 	if err == nil {
-		err = f.Sync()
+		err = out.flush()
 	}
 	if err2 := f.Close(); err == nil {
 		err = err2
@@ -45,6 +46,47 @@ func (w *writer) seal(limit time.Duration) error {
 	}
 	if err != nil {
 		w.root.Remove(tmp)
+	}
+	return err
+}
+
+// syncer writes a file that is on the disk as it grows. A sync of all of it at the
+// end cannot be limited: on a slow disk it takes as long as it takes, and a process
+// that has one under way does not end before.
+type syncer struct {
+	f        *os.File
+	sync     func(*os.File) error
+	due      int // bytes that were not synced yet
+	step     int // are synced at the latest then
+	deadline time.Time
+}
+
+const (
+	firstSync = 256 << 10
+	leastSync = 64 << 10
+	mostSync  = 8 << 20
+)
+
+func (s *syncer) Write(p []byte) (int, error) {
+	n, err := s.f.Write(p)
+	if s.due += n; err == nil && s.due >= s.step {
+		err = s.flush()
+	}
+	return n, err
+}
+
+// flush syncs what is due, unless there is no time for more.
+func (s *syncer) flush() error {
+	began := time.Now()
+	if began.After(s.deadline) {
+		return errNoTime
+	}
+	s.due = 0
+	err := s.sync(s.f)
+	if took := time.Since(began); took > slowStep {
+		s.step = max(s.step/2, leastSync)
+	} else if took < quickStep {
+		s.step = min(s.step*2, mostSync)
 	}
 	return err
 }

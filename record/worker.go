@@ -46,7 +46,7 @@ func newWorker() *worker {
 
 // do has job done. hurry says that there is no time to yield; much says so while
 // the job is under way.
-func (w *worker) do(job func(), hurry bool, much <-chan struct{}, t *time.Timer) {
+func (w *worker) do(job func(), hurry bool, much chan struct{}, t *time.Timer) {
 	hurry = hurry || w.yields && time.Now().Before(w.until)
 	if w.yields && w.idle == hurry {
 		if yield(w.tid, !hurry) {
@@ -59,16 +59,26 @@ func (w *worker) do(job func(), hurry bool, much <-chan struct{}, t *time.Timer)
 		return
 	}
 	t.Reset(workerLimit)
+	told := false
 	select {
 	case <-w.done:
 		t.Stop()
 		return
 	case <-t.C:
 	case <-much:
+		told = true
 	}
 	w.idle = !yield(w.tid, false)
 	w.until = time.Now().Add(workerPause)
 	<-w.done
+	if told {
+		// What there was much of is not in this job: whoever gives the next one
+		// must not wait for a tick, in which the queue would run over.
+		select {
+		case much <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (w *worker) close() { close(w.jobs) }

@@ -34,6 +34,8 @@ const (
 	slowStep  = 200 * time.Millisecond
 )
 
+const overLimits = "a record was over the format's limits"
+
 // writer writes a recording's lines to its files. It survives a full disk, a
 // folder that vanishes and its own cap: what it cannot keep becomes a gap.
 type writer struct {
@@ -48,6 +50,7 @@ type writer struct {
 	file   *os.File
 	out    io.WriterAt // file, or what a test puts before it
 	wrap   func(*os.File) io.WriterAt
+	sync   func(*os.File) error
 	pk     *packer
 	buf    []byte // packed, not written yet
 	one    [1][]byte
@@ -64,8 +67,10 @@ type writer struct {
 	missed loss      // lost, and not in a gap record yet
 	noted  atomic.Bool
 	lost   atomic.Bool // anything was lost at all
-	runs   int         // bytes of runs since the last check
-	step   int         // packed bytes are written at the latest then (see put)
+	down   atomic.Bool // nothing is written at the moment
+	gaps   atomic.Int64
+	runs   int // bytes of runs since the last check
+	step   int // packed bytes are written at the latest then (see put)
 }
 
 type writerState uint8
@@ -173,7 +178,10 @@ type meta struct {
 func openWriter(cfg *Config, head Header, now func() int64) (w *writer, err error) {
 	dir, name, notice := cfg.Dir, cfg.Name, cfg.Notice
 	w = &writer{dir: dir, name: name, cap: cfg.Max, head: head, now: now, notice: notice,
-		patient: func() bool { return false }, wrap: cfg.wrap, step: firstStep}
+		patient: func() bool { return false }, wrap: cfg.wrap, sync: cfg.sync, step: firstStep}
+	if w.sync == nil {
+		w.sync = (*os.File).Sync
+	}
 	root, open, err := openDir(dir)
 	if err != nil {
 		return nil, err
@@ -247,7 +255,7 @@ func (w *writer) add(m meta, line []byte) {
 		w.miss(&m)
 		return
 	}
-	if w.missed.first > 0 && !w.writeGap("a record was over the format's limits") {
+	if !w.writeGap(overLimits) {
 		w.miss(&m)
 		return
 	}
@@ -259,6 +267,7 @@ func (w *writer) add(m meta, line []byte) {
 	if err := w.pk.line(line, m.seq); err != nil {
 		// Only a line over the format's limit, which no frame can make.
 		w.miss(&m)
+		w.note("recording lost a record: " + overLimits + "; traffic goes on")
 		return
 	}
 	w.fresh.add(&m)
@@ -286,7 +295,7 @@ func (w *writer) addRun(run [][]byte, records int64, l loss) {
 		w.missed.join(l)
 		w.lost.Store(true)
 	}
-	if w.state != writing && !w.resume() {
+	if w.state != writing && !w.resume() || !w.writeGap(overLimits) {
 		lose()
 		return
 	}
@@ -425,12 +434,20 @@ func writeVec(out io.WriterAt, vec [][]byte, at int64) (done int, err error) {
 	return done, nil
 }
 
+// gone finds out whether the file still has a name.
+func (w *writer) gone() bool {
+	if !removed(w.file) {
+		return false
+	}
+	w.fresh = w.whole // nothing of this file will be found
+	w.good = 0
+	w.fail(errors.New("the recording's file was removed"))
+	return true
+}
+
 // look finds out whether the file still has a name and the disk has space.
 func (w *writer) look() {
-	if removed(w.file) {
-		w.fresh = w.whole // nothing of this file will be found
-		w.good = 0
-		w.fail(errors.New("the recording's file was removed"))
+	if w.gone() {
 		return
 	}
 	if free, floor, ok := w.floor(); ok && free < floor {
@@ -449,6 +466,8 @@ func (w *writer) stop(why string, again bool) {
 		return // a file that was given up stays so: its encoder has bytes that are nowhere
 	}
 	w.state, w.why = stopped, why
+	w.down.Store(true)
+	w.gaps.Add(1)
 	w.retry = time.Time{}
 	if again {
 		w.retry = time.Now().Add(retryPeriod)
@@ -463,7 +482,11 @@ func (w *writer) fail(err error) {
 		return
 	}
 	w.state, w.why = failed, err.Error()
-	w.missed.join(w.fresh)
+	if !w.down.Swap(true) {
+		w.gaps.Add(1)
+	}
+	w.fresh.join(w.missed) // what is missed already came after it
+	w.missed = w.fresh
 	w.lost.Store(true)
 	w.fresh, w.buf = loss{}, w.buf[:0]
 	// The file stays open: its lock says that the recorder lives.
@@ -507,7 +530,11 @@ func (w *writer) again() bool {
 			return false
 		}
 	}
-	return w.writeGap(why) && w.flush() == nil && w.state == writing
+	if !w.writeGap(why) || w.flush() != nil || w.state != writing {
+		return false
+	}
+	w.down.Store(false)
+	return true
 }
 
 // writeGap writes what is missing, if anything is.
@@ -586,16 +613,17 @@ func (w *writer) end(limit time.Duration) {
 		w.look() // a last time: a file that was removed is no recording
 	}
 	why := w.why
-	switch w.state {
-	case stopped:
+	if w.state == stopped {
 		// The reserve under the cap is for this. Under the floor it may fail.
 		w.state = writing
-	case failed:
+		w.gone()
+	} else if w.state == writing {
+		why = overLimits
+	}
+	if w.state == failed {
 		if !w.again() {
 			return
 		}
-	default:
-		why = "a record was over the format's limits"
 	}
 	w.writeGap(why)
 	if _, err := w.pk.endSegment(true, false); err != nil {

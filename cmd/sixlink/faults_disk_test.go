@@ -195,3 +195,36 @@ func slowDisk(t *testing.T, perSecond int64, inTime bool) {
 		one(t, r, "recording")
 	}
 }
+
+// The same disk with a page cache: all of the recording is taken at once, and what
+// waits is the sync of the sealed file. It is given up in time, and leaves nothing.
+func TestFaultSealOnASlowDisk(t *testing.T) {
+	fault(t, "sealing on a disk of 1 MB/s")
+	disk := proxytest.NewSlowDisk(t, 64<<20, 1<<20, skipped)
+	disk.Cache(t)
+	const lines, size = 150, 100 << 10
+	r := startReal(t, setup{out: filepath.Join(disk.Dir, "r"+record.Suffix), command: proxytest.Argv("paced", "150", "102400", "5ms")})
+	if err := disk.Enter(r.cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	got := r.rest()
+	start := time.Now()
+	if got != pacedDigest(lines, size) {
+		t.Error("the traffic was changed")
+	}
+	k := r.end(0)
+	took := r.endedAt.Sub(start)
+	k.account(t, record.Server, got)
+	if k.end.State != record.Sealed || k.end.Gaps != 0 || len(r.told()) != 0 {
+		t.Errorf("%+v, told %q", k.end, r.told())
+	}
+	names, err := filepath.Glob(filepath.Join(disk.Dir, "r*"))
+	if err != nil || len(names) != 1 {
+		t.Errorf("left on the disk: %q, %v", names, err)
+	}
+	// Hosts kill after 2 s and 2 s more (wire.md 1.2).
+	if took > 4*time.Second {
+		t.Errorf("the end took %v", took)
+	}
+	observed(t, "%s of traffic, whole; the end came %s after the last byte; %d file left; %s", mib(got.bytes), seconds(took), len(names), peak(r))
+}

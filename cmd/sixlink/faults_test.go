@@ -163,5 +163,6 @@ func TestFaultSmallDisk(t *testing.T) {
 	if err != nil || len(names) > 2 || strings.Contains(strings.Join(names, " "), "sealing") {
 		t.Errorf("left on the disk: %q, %v", names, err)
 	}
-	observed(t, "%s of traffic came whole; server %s, state %s; %s; told: %s", mib(sent.bytes), k.shares(record.Server), k.end.State, peak(r), one(t, r, "recording stopped"))
+	observed(t, "%s of traffic came whole; %d of %d lines of the server are in the recording, %d in %d gaps, state %s; %s; told: %s", mib(sent.bytes),
+		k.streams[record.Server].lines, sent.lines, k.lost[record.Server].Frames, len(k.gaps), k.end.State, peak(r), one(t, r, "recording stopped"))
 }

@@ -233,6 +233,14 @@ func TestGradeOnWhatIsNoRecording(t *testing.T) {
 	good := filepath.Join(fixtures.Dir(), "recordings", "ts1-seqthinking-stdio"+record.Suffix)
 	for _, path := range []string{empty, folder, "/dev/null", h.path("missing"), ""} {
 		for _, with := range [][]string{{path}, {path, good}, {good, path}} {
+			if path == folder { // one without recordings is a mistake of who calls
+				d := h.run(t, append([]string{"sixlink", "grade"}, with...)...)
+				noTrace(t, d)
+				if d.code != exitUsage || !bytes.Contains(d.err, []byte("no recording")) {
+					t.Errorf("%q: status %d: %s", with, d.code, d.err)
+				}
+				continue
+			}
 			v, d := h.grade(t, "", with...)
 			if d.code != exitUnknown || v.Verdict != "inconclusive" {
 				t.Errorf("%q: status %d, %s", with, d.code, v.Verdict)

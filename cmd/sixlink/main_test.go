@@ -17,10 +17,16 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"sixlink": func() { os.Exit(Main()) },
-		"server":  server,
-		"args":    args,
-		"status":  status,
+		"sixlink":  func() { os.Exit(Main()) },
+		"server":   server,
+		"args":     args,
+		"status":   status,
+		"upstream": upstream,
+		"ask":      ask,
+		"await":    await,
+		"at":       at,
+		"term":     term,
+		"watch":    watch,
 	})
 }
 

@@ -31,20 +31,26 @@ type recordFlags struct {
 	require  bool
 	max      string
 	quiet    bool
+	verbose  bool
+	http     httpFlags
+	bridge   bridgeFlags
+	admin    adminFlags
 }
 
 func recordVerb() *verb {
 	var f recordFlags
 	v := &verb{
 		name:    "record",
-		args:    "[--] COMMAND [ARG...]",
-		summary: "run an MCP server and record what passes between it and the host",
+		args:    "[--] COMMAND [ARG...] | --listen ADDR --upstream URL | --stdio --upstream URL",
+		summary: "run an MCP server, or stand before one, and record what passes between it and the host",
 		long: "Put it in front of the server's command in the host's configuration. The traffic does not change by a byte; record\n" +
-			"ends as the server ended (127: not found, 126: not executable). Without --out or --dir recordings go to\n" +
-			"$SIXLINK_HOME, else $XDG_STATE_HOME/sixlink, else ~/.local/state/sixlink.",
+			"ends as the server ended (127: not found, 126: not executable). A server that speaks HTTP is put behind --listen and\n" +
+			"--upstream: every path goes to the same path there; TERM ends it with code 0, after --drain. With --stdio and\n" +
+			"--upstream a host that speaks stdio uses a server that speaks HTTP: each line is a POST, answers come back as lines.\n" +
+			"Without --out or --dir recordings go to $SIXLINK_HOME, else $XDG_STATE_HOME/sixlink, else ~/.local/state/sixlink.",
 		examples: [2]string{
-			"sixlink record -- npx -y @modelcontextprotocol/server-everything",
 			"sixlink record --out r.mcp.jsonl.zst --label server=files -- npx -y @modelcontextprotocol/server-filesystem .",
+			"sixlink record --listen 127.0.0.1:8080 --upstream https://mcp.example.com/mcp",
 		},
 		child: true,
 		flags: func(fs *pflag.FlagSet) {
@@ -56,16 +62,32 @@ func recordVerb() *verb {
 			fs.BoolVar(&f.require, "require-recording", false, "do not run the server when it cannot be recorded")
 			fs.StringVar(&f.max, "max-recording", "1GiB", "keep at most this `SIZE` (packed) of one recording")
 			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
+			fs.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr where the recording is")
+			f.http.flags(fs)
+			f.admin.register(fs)
+			f.bridge.register(fs)
 		},
 	}
 	v.run = func(s stdio, args []string) int {
 		f.outSet, f.dirSet = v.set.Changed("out"), v.set.Changed("dir")
+		if err := f.bridge.check(&f.http, args); err != nil {
+			return usageError(s, v.name, err)
+		}
+		if err := f.admin.check(); err != nil {
+			return usageError(s, v.name, err)
+		}
+		if f.bridge.stdio {
+			return runBridge(s, v.name, f)
+		}
 		return runRecord(s, v.name, f, args)
 	}
 	return v
 }
 
 func runRecord(s stdio, name string, f recordFlags, command []string) int {
+	if f.http.asked() {
+		return runRecordHTTP(s, name, f, command)
+	}
 	if len(command) == 0 {
 		return usageError(s, name, errors.New("needs the server's COMMAND"))
 	}
@@ -94,14 +116,19 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 			return exitUnknown
 		}
 		say.line(fmt.Sprintf("recording could not start: %v; the server runs without", err))
-	} else if cfg.Level == record.LevelRaw {
-		say.line("level raw: " + rec.Path() + " keeps credentials in clear")
+	} else {
+		f.tell(say, cfg, rec)
 	}
 	relay := &proxy.Stdio{Command: command, Note: say.line}
 	if rec != nil {
 		relay.Tap = rec
 	}
-	status, err := relay.Run(context.Background(), signals)
+	beside := f.admin.start(rec, say)
+	if beside.tap != nil {
+		relay.Tap = beside.tap
+	}
+	var status proxy.Status
+	beside.run(func(ctx context.Context) { status, err = relay.Run(ctx, signals) })
 	if err != nil {
 		say.line(err.Error())
 	}
@@ -114,6 +141,15 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	stop()
 	proxy.Mirror(status)
 	return status.ExitCode() // not reached
+}
+
+// tell says where the recording is, where that is to be said.
+func (f recordFlags) tell(say *sayer, cfg record.Config, rec *record.Recorder) {
+	if cfg.Level == record.LevelRaw {
+		say.line("level raw: " + rec.Path() + " keeps credentials in clear")
+	} else if f.verbose {
+		say.line("recording to " + rec.Path())
+	}
 }
 
 // begin starts the recording, unless there is no place for it.
@@ -167,12 +203,7 @@ func (f recordFlags) config(command []string) (cfg record.Config, homeless, err 
 		cfg.Cwd = wd
 	}
 	if cfg.Level != record.LevelRaw {
-		key := mask.RandomKey() // MACs are then comparable within this recording only
-		if home != "" {
-			if k, err := mask.LoadKey(home); err == nil {
-				key = k
-			}
-		}
+		key := maskKey()
 		cfg.Masker = mask.FromProcess(key, command, cfg.Env)
 		cfg.MaskKey = key.ID()
 	}

@@ -86,6 +86,9 @@ func (p *printer) recording(l *loaded) {
 		}
 		p.line("  gap       seq %d to %d, %s: %s", g.Gap.FirstSeq, g.Gap.LastSeq, count(n, "byte"), visible.String(g.Gap.Why))
 	}
+	if e.Runs > 0 && e.State != record.Live {
+		p.line("  unparsed  %s: zstdcat skips them, sixlink repair makes lines of them", count(int64(e.Runs), "chunk run"))
+	}
 	for _, k := range slices.Sorted(maps.Keys(e.Unknown)) {
 		p.line("  unknown   %s of kind %q: a newer sixlink wrote them", count(int64(e.Unknown[k]), "record"), visible.String(string(k)))
 	}

@@ -66,8 +66,8 @@ func (d *Disk) ReadOnly() {
 }
 
 // A SlowDisk is a file system of its own on which the processes in it write at a
-// bounded speed. Every write waits for the device: the page cache of a real slow
-// disk is full.
+// bounded speed. Every write waits for the device, as where the page cache is full,
+// unless Cache was called.
 type SlowDisk struct {
 	Dir   string
 	group string
@@ -136,6 +136,14 @@ func NewSlowDisk(t testing.TB, size, perSecond int64, skip Skip) *SlowDisk {
 // Enter makes a process, and those that it starts from now on, write slowly.
 func (d *SlowDisk) Enter(pid int) error {
 	return writeExisting(filepath.Join(d.group, "cgroup.procs"), fmt.Sprint(pid))
+}
+
+// Cache gives the disk a page cache that takes all at once: only a sync waits.
+func (d *SlowDisk) Cache(t testing.TB) {
+	t.Helper()
+	if err := syscall.Mount("", d.Dir, "", syscall.MS_REMOUNT, ""); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // writeExisting is os.WriteFile for files that the kernel makes.

@@ -71,7 +71,8 @@
 // # Disks: full, read-only, slow
 //
 // A small file system of its own, which a test fills, frees, and makes read-only
-// ([Disk]); one that takes a megabyte a second ([SlowDisk]). They need the rights of
+// ([Disk]); one that takes a megabyte a second ([SlowDisk]), at each write or, with a
+// page cache, at a sync. They need the rights of
 // root, so the caller says what is to happen without them:
 //
 //	disk := proxytest.NewDisk(t, 16<<20, skip)

@@ -28,8 +28,8 @@ type Span struct {
 	MAC string
 }
 
-// Masker replaces a fixed set of credentials. It does not change after it was
-// made and may be used from several goroutines at once.
+// Masker replaces a fixed set of credentials, and what stands where HTTP has
+// credentials. It may be used from several goroutines at once.
 type Masker struct {
 	key     Key
 	argv    []string
@@ -39,6 +39,8 @@ type Masker struct {
 	max     int
 	values  int
 	dropped int
+	fields  map[string]bool // header fields, in lower case, whose values are credentials
+	hashes  hashes
 }
 
 // needle is one spelling of one credential.

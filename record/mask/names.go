@@ -64,7 +64,8 @@ func NameStrength(name string) Strength {
 // signatures of URLs).
 func ParamStrength(name string) Strength {
 	switch strings.ToLower(name) {
-	case "code", "code_verifier", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature":
+	case "code", "code_verifier", "assertion", "client_assertion", "device_code", "user_code", "verification_uri_complete",
+		"id_token_hint", "samlresponse", "sig", "signature", "x-amz-signature", "x-goog-signature":
 		return Strong
 	}
 	return NameStrength(name)
