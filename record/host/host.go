@@ -51,6 +51,9 @@ type File struct {
 	// Name is relative to what the user named, with slashes.
 	Name string
 	Open func() (io.ReadCloser, error)
+	// Beside says that the user did not name it: it was found beside the file that
+	// was named and may have nothing to do with it.
+	Beside bool
 }
 
 // BytesFile is a file that is in memory.
@@ -99,14 +102,14 @@ func companions(name string) []*File {
 		files = nil // there is no such folder
 	}
 	for _, f := range files {
-		f.Name = base + "/" + f.Name
+		f.Name, f.Beside = base+"/"+f.Name, true
 	}
 	beside, err := fs.Glob(fsys, "agent-*.jsonl")
 	if err != nil || len(beside) > maxFiles {
 		return files
 	}
 	for _, p := range beside {
-		files = append(files, &File{Name: p, Open: func() (io.ReadCloser, error) { return fsys.Open(p) }})
+		files = append(files, &File{Name: p, Beside: true, Open: func() (io.ReadCloser, error) { return fsys.Open(p) }})
 	}
 	return files
 }

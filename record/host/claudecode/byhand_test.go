@@ -51,6 +51,7 @@ var readings = []reading{
 		sample: "claude-code-jsonl/queued-prompt-2.1.289.jsonl", version: "2.1.289", turns: 1, prompts: 2, status: host.Complete,
 		final: "The fixture date is stale; the linter is clean.", models: "claude-fable-5-1", calls: 1,
 		usage: map[string][4]int64{"responses main": {900 + 950, 0, 0, 60 + 20}}, caps: caps(yes, yes, yes, yes, yes, some, yes, yes),
+		notes: "missing-parents", // that result is the parent of line 4
 	},
 	{ // Line 6 is retracted by line 7; its tokens (240/180/0/10) are not on the live branch.
 		sample: "claude-code-jsonl/refusal-fallback-2.1.197.jsonl", version: "2.1.197", turns: 1, prompts: 1, status: host.Complete,
@@ -67,6 +68,7 @@ var readings = []reading{
 		sample: "claude-code-jsonl/tools-2.1.274.jsonl", version: "2.1.274", turns: 1, prompts: 1, status: host.Complete,
 		final: "Done: the fetch 404ed, the image is a red square", models: "claude-sonnet-5", calls: 3, mcp: 1, refused: 1, errors: 1, hidden: 1,
 		usage: map[string][4]int64{"responses main": {40, 4000, 800, 100}}, caps: caps(yes, yes, yes, yes, yes, yes, yes, yes),
+		notes: "missing-parents", // of lines 3 and 9: u-07 and u-15 were left out
 	},
 	{ // NOTES.md of the sample has the three figures; 82 user events are 82 results.
 		sample: "claude-code-stream-json/run-215-messages.ndjson", turns: 1, prompts: 1, status: host.Complete,

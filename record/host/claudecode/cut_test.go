@@ -15,6 +15,9 @@ import (
 // TestCut cuts each sample after every line and inside of every line. What is
 // read of the rest must be true of the whole, and what is missing must be said.
 func TestCut(t *testing.T) {
+	if raceOn {
+		t.Skip("slow")
+	}
 	for _, name := range samples {
 		files := sampleFiles(t, name)
 		for i := range files {

@@ -1,6 +1,9 @@
 package claudecode_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,6 +116,19 @@ human complete: "two, right" -> text "second"
 				t.Error(d)
 			}
 		}},
+		{name: "records of other types stand in the tree", build: func(f *file) {
+			f.prompt("one")
+			f.answer("m1", "first")
+			f.line(`{"type":"progress","uuid":"p1","parentUuid":"u2","sessionId":"s","message":{"role":"user","content":"no prompt"}}`)
+			f.last = "p1"
+			f.prompt("two, wrong")
+			f.answer("m2", "dead")
+			f.last = "p1"
+			f.prompt("two, right")
+			f.answer("m3", "second")
+		}, want: `human complete: "one" -> text "first"
+human complete: "two, right" -> text "second"
+`},
 		{name: "the first prompt edited", build: func(f *file) {
 			f.prompt("old")
 			f.answer("m1", "old")
@@ -432,7 +448,7 @@ func TestAgents(t *testing.T) {
 	if f := c.FinalText(); f.Text.Text != "done" || len(cs) != 1 {
 		t.Errorf("final text %+v of %d conversations", f, len(cs))
 	}
-	if _, err := claudecode.Session.Import(files[:1]); err == nil || !strings.Contains(err.Error(), "agent-a2.jsonl is the file of a subagent") {
+	if _, err := claudecode.Session.Import(files[:1]); !errors.Is(err, host.ErrNothing) || !strings.Contains(err.Error(), "agent-a2.jsonl is the file of a subagent") {
 		t.Errorf("an agent's file alone: %v", err)
 	}
 }
@@ -486,5 +502,89 @@ func TestDetect(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("%s %.60q is %q, %v; want %q", tt.name, tt.head, got, err, tt.want)
 		}
+	}
+}
+
+// Output of a program is not always bare lines: an array, terminal codes, a log
+// around it, a cut.
+func TestObjects(t *testing.T) {
+	const (
+		init   = `{"type":"system","subtype":"init","session_id":"s","claude_code_version":"2.1.300"}`
+		answer = `{"type":"assistant","session_id":"s","uuid":"1","message":{"id":"m","model":"x","content":[{"type":"text","text":"hi"}]}}`
+		result = `{"type":"result","session_id":"s","subtype":"success","num_turns":1,"result":"hi","usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}`
+	)
+	big := strings.Repeat("x", host.DefaultMaxLine+1<<20) // an array is read ahead, its bound is a little wider
+	for _, tt := range []struct {
+		name, in string
+		status   host.Status
+		lines    int64
+		skipped  string
+		errors   []string
+		cut      bool
+	}{
+		{"lines", init + "\n" + answer + "\n" + result + "\n", host.Complete, 3, "map[]", nil, false},
+		{"an array", "\ufeff [" + init + "," + answer + ",\n" + result + "]\n", host.Complete, 3, "map[]", nil, false},
+		{"terminal codes and a log", "\x1b[?25l" + init + "\n[DEBUG] {not this}\n\n" + answer + "\nDone.\n" + result, host.Complete, 6,
+			"map[blank line:1 not JSON:2]", nil, false},
+		{"a cut line", init + "\n" + answer + "\n" + result[:40], host.Open, 3, "map[]", []string{"line 3: the file ends inside this line"}, true},
+		{"a cut array", "[" + init + "," + answer + "," + result[:40], host.Open, 2, "map[]", []string{"line 3: the file ends inside the array"}, true},
+		{"an array that is not closed", "[" + init + "," + answer + "," + result, host.Complete, 3, "map[]", []string{"line 4: the file ends inside the array"}, true},
+		{"an array with other things", "[" + init + ",1,null," + answer + "," + result + "]", host.Complete, 5, "map[not an object:2]", nil, false},
+		{"an array with a fault", "[" + init + "," + answer + ",{]," + result + "]", host.Open, 2, "map[]", []string{"line 3: no JSON; what follows is not read"}, false},
+		{"an element over the bound", "[" + init + "," + answer + `,{"a":"` + big + `"},` + result + "]", host.Open, 2, "map[]",
+			[]string{"line 3: longer than 33554432 bytes, not read; what follows is not read"}, false},
+		{"a line over the bound", init + "\n" + answer + "\n" + `{"a":"` + big + `"}` + "\n" + result, host.Complete, 4, "map[]",
+			[]string{"line 3: longer than 33554432 bytes, not read"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cs, err := claudecode.Stream.Import([]*host.File{host.BytesFile("o", []byte(tt.in))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := cs[0]
+			s := c.Sources[0]
+			if got := c.Turns[0].Status; got != tt.status || c.FinalText().Text.Text != "hi" {
+				t.Errorf("status %s, final text %+v", got, c.FinalText())
+			}
+			if s.Lines != tt.lines || fmt.Sprint(s.Skipped) != tt.skipped || s.Cut != tt.cut || s.Bytes != int64(len(tt.in)) {
+				t.Errorf("%d lines, %d bytes, skipped %v, cut %t", s.Lines, s.Bytes, s.Skipped, s.Cut)
+			}
+			if d := cmp.Diff(tt.errors, s.Errors); d != "" {
+				t.Error(d)
+			}
+			if partial := c.Caps.Turns == host.Partial; partial != (tt.errors != nil) {
+				t.Errorf("caps %+v", c.Caps)
+			}
+			if sum := sha256.Sum256([]byte(tt.in)); s.SHA256 != hex.EncodeToString(sum[:]) {
+				t.Errorf("hash %s", s.SHA256)
+			}
+		})
+	}
+}
+
+// A failed run, a limit of turns, and a command that asks no model.
+func TestResults(t *testing.T) {
+	in := `{"type":"assistant","session_id":"s","message":{"id":"m1","model":"x","content":[{"type":"text","text":"Let me"},{"type":"tool_use","id":"c1","name":"mcp__s__t","input":{}}]}}
+{"type":"result","session_id":"s","subtype":"error_max_turns","is_error":false,"num_turns":2}
+{"type":"result","session_id":"s","subtype":"success","is_error":false,"num_turns":0,"result":""}
+{"type":"assistant","session_id":"s","message":{"id":"m2","model":"<synthetic>","content":[{"type":"text","text":"API Error: 500"}]}}
+{"type":"result","session_id":"s","subtype":"success","is_error":true,"num_turns":1,"result":"API Error: 500"}
+{"type":"user","session_id":"s","isReplay":true,"message":{"role":"user","content":"go on"}}
+{"type":"assistant","session_id":"s","message":{"id":"m3","model":"x","content":[{"type":"text","text":"done"}]}}
+{"type":"result","session_id":"s","subtype":"success","is_error":false,"num_turns":1,"result":"done"}
+`
+	cs, err := claudecode.Stream.Import([]*host.File{host.BytesFile("o", []byte(in))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `sdk error: -> text "Let me" [c1]
+sdk error: -> absent ""
+sdk complete: "go on" -> text "done"
+`
+	if d := cmp.Diff(want, story(cs[0])); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if e := cs[0].Turns[0].Error + "|" + cs[0].Turns[1].Error; e != "error_max_turns|API Error: 500" {
+		t.Errorf("errors %s", e)
 	}
 }

@@ -47,6 +47,7 @@ type index struct {
 	agentID   text        // of an agent's file
 	session   text
 	full      bool
+	gaps      int // records of the live branch whose parent is not in the file
 }
 
 // eachLine calls do for each line of a file that is a record. src notes what
@@ -163,7 +164,11 @@ func (x *index) add(n int64, l *line) (skipped string) {
 		}
 		return typeOf(l)
 	default:
-		return typeOf(l)
+		// Records of other types (progress, up to 2.1.9x) stand between others in the
+		// tree; they matter as that alone.
+		if l.UUID == "" || l.Parent == "" {
+			return typeOf(l)
+		}
 	}
 	if x.agentID == "" {
 		x.agentID = l.AgentID

@@ -62,6 +62,7 @@ func (x *index) before(i int32, free free) int32 {
 		return p
 	}
 	// The parent is not in the file, or we came from it: the record before.
+	x.gaps++
 	return free.below(i)
 }
 

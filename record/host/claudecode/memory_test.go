@@ -45,7 +45,7 @@ func (g *generated) Close() error { return nil }
 // and api-request-blobs that repeat them. Live memory is what the model keeps
 // (at most twice MaxKept of texts) and the shape of the records.
 func TestFlatMemory(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceOn {
 		t.Skip("reads 400 MB")
 	}
 	const rounds = 20_000
@@ -91,6 +91,9 @@ func TestFlatMemory(t *testing.T) {
 // by their length. A walk that looked at every record at each step would take
 // minutes here.
 func TestHostile(t *testing.T) {
+	if raceOn {
+		t.Skip("slow")
+	}
 	const n = 30_000
 	long := strings.Repeat("x", 100_000)
 	for name, line := range map[string]func(i int) string{

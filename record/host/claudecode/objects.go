@@ -71,7 +71,8 @@ func eachObject(f *host.File, src *host.Source, do func(n int64, raw jsontext.Va
 }
 
 // rationed fails once more was read than left allows: an element of an array has
-// no end that could be looked for.
+// no end that could be looked for. What the decoder reads ahead makes the bound
+// wider by some KiB.
 type rationed struct {
 	r    io.Reader
 	left int64

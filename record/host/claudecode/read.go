@@ -109,6 +109,8 @@ func (r *reader) record(nd *node, l *line, e *event) bool {
 		b.hidden(nd.kind, list, e)
 	case kSystem:
 		return r.system(l, e)
+	case kOther:
+		return false
 	default:
 		b.hidden(nd.kind, list, e)
 	}

@@ -303,3 +303,22 @@ func ids(calls []host.Call) (out []string) {
 	}
 	return out
 }
+
+// A session's file alone brings its subagents, and says nothing of those of
+// other sessions that lie beside it.
+func TestOneFile(t *testing.T) {
+	whole := imported(t, "rig-claude-code/2.0.65/projects")[0]
+	one := imported(t, "rig-claude-code/2.0.65/projects/-home-user-project/8b4e4c88-a327-40f9-bf4d-d957da0cc47e.jsonl")[0]
+	if d := cmp.Diff(ids(whole.Calls), ids(one.Calls)); d != "" {
+		t.Errorf("-folder +file\n%s", d)
+	}
+	for _, n := range one.Notes {
+		if n.Kind == "agent-without-session" {
+			t.Errorf("note %+v", n)
+		}
+	}
+	one = imported(t, "rig-claude-code/2.1.332/projects/-home-user-project/70ac5dd5-c34d-4382-9a7a-1c567bb1db78.jsonl")[0]
+	if len(one.Calls) != 16 || len(one.Sources) != 3 {
+		t.Errorf("%d calls of %d sources", len(one.Calls), len(one.Sources))
+	}
+}

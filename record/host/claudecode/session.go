@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,13 +89,15 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 	}
 	for _, list := range agents {
 		for _, a := range list {
-			orphans = append(orphans, a.file.Name)
+			if !a.file.Beside {
+				orphans = append(orphans, a.file.Name)
+			}
 		}
 	}
 	slices.Sort(orphans)
 	if len(out) == 0 {
 		if len(orphans) > 0 {
-			return nil, fmt.Errorf("%s is the file of a subagent: name its session's file or folder", orphans[0])
+			return nil, fmt.Errorf("%w: %s is the file of a subagent, name its session's file or folder", host.ErrNothing, orphans[0])
 		}
 		return nil, host.ErrNothing
 	}
@@ -171,6 +174,9 @@ func importSession(f *host.File, agents map[text][]*agentFile) (c *host.Conversa
 	}
 	b.c.Branches = x.mark()
 	b.full = x.full
+	if x.gaps > 0 {
+		b.note("missing-parents", strconv.Itoa(x.gaps)+" records name a parent that is not in the file; the record before was taken for it", host.Src{})
+	}
 	if x.cost != nil {
 		b.c.Usage = []host.Usage{*x.cost}
 	}
