@@ -61,8 +61,8 @@ type contentKey struct {
 
 // Bounds of tier 2: what is larger is called ambiguous and not paired.
 const (
-	maxEdges     = 4_000_000 // of all calls together
-	maxComponent = 50_000    // edges of calls that may be each other
+	maxEdges     = 1_000_000 // of all calls together
+	maxComponent = 20_000    // edges of calls that may be each other
 )
 
 // edge says that a host call may be a wire call.
@@ -77,7 +77,6 @@ type edge struct {
 // when no other pairing explains as many calls.
 func (j *joiner) byContent() {
 	free := map[contentKey][]*wireCall{}
-	byTool := map[string]bool{}
 	for _, w := range j.wireOrder {
 		for _, c := range w.calls {
 			if c.of != nil {
@@ -86,9 +85,11 @@ func (j *joiner) byContent() {
 			if args, ok := c.arguments(); ok {
 				k := contentKey{c.c.Tool, args}
 				free[k] = append(free[k], c)
-				byTool[c.c.Tool] = true
 			}
 		}
+	}
+	for _, list := range free {
+		slices.SortFunc(list, byTime)
 	}
 	var edges []edge
 	for _, t := range j.order {
@@ -146,24 +147,51 @@ func (j *joiner) edgesOf(h *hostCall, free map[contentKey][]*wireCall, left int)
 		}
 	}
 	for k := range tried { // at most a few; sorted below
-		list := free[k]
-		if len(list) > left {
-			over = true
-			continue
-		}
-		for _, c := range list {
+		for _, c := range j.windowOf(h, free[k]) {
 			if n := names[c.w]; len(n) != 1 || n[0] != k.tool {
 				continue
 			}
 			if tier := j.may(h, c); tier != NoTier {
+				if len(out) == left {
+					return nil, unclear, true
+				}
 				out = append(out, edge{h, c, tier})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b edge) int {
-		return cmp.Or(a.c.at.Compare(b.c.at), cmp.Compare(a.c.w.rank, b.c.w.rank), cmp.Compare(a.c.n, b.c.n))
-	})
-	return out, unclear, over
+	slices.SortFunc(out, func(a, b edge) int { return byTime(a.c, b.c) })
+	return out, unclear, false
+}
+
+// byTime orders calls on the wire: by time, then by recording and place.
+func byTime(a, b *wireCall) int {
+	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.w.rank, b.w.rank), cmp.Compare(a.n, b.n))
+}
+
+// windowOf is the part of a list, sorted by time, that may lie in h's window: a
+// tool that is polled for hours has thousands of calls alike.
+func (j *joiner) windowOf(h *hostCall, list []*wireCall) []*wireCall {
+	if h.c.At.IsZero() || len(list) == 0 || list[0].at.IsZero() { // those without a time come first
+		return list
+	}
+	from := h.c.At.Add(h.t.shift() - j.o.Window)
+	i, _ := slices.BinarySearchFunc(list, from, func(c *wireCall, t time.Time) int { return c.at.Compare(t) })
+	list = list[i:]
+	if !h.c.EndedAt.IsZero() {
+		to := h.c.EndedAt
+		if to.Before(h.c.At) {
+			to = h.c.At
+		}
+		to = to.Add(h.t.shift() + j.o.Window)
+		n, _ := slices.BinarySearchFunc(list, to, func(c *wireCall, t time.Time) int {
+			if c.at.After(t) {
+				return 1
+			}
+			return -1
+		})
+		list = list[:n]
+	}
+	return list
 }
 
 // may says on which tier h may be c, by everything but tool and arguments.
@@ -247,8 +275,7 @@ type component struct {
 // components parts edges into components, in the order of their first edge.
 func components(edges []edge) []*component {
 	parent := map[any]any{}
-	var root func(x any) any
-	root = func(x any) any {
+	root := func(x any) any {
 		for parent[x] != x {
 			parent[x] = parent[parent[x]]
 			x = parent[x]

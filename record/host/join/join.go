@@ -232,7 +232,8 @@ func Join(cs []*host.Conversation, ws []Wire, o Options) *Result {
 	if o.Window <= 0 {
 		o.Window = DefaultWindow
 	}
-	j := &joiner{o: o, ws: ws}
+	ws = slices.Clone(ws) // the result outlives what the caller does with its own
+	j := &joiner{o: o}
 	for i := range ws {
 		j.wires = append(j.wires, newWire(i, &ws[i]))
 	}
@@ -268,7 +269,6 @@ func Join(cs []*host.Conversation, ws []Wire, o Options) *Result {
 
 type joiner struct {
 	o         Options
-	ws        []Wire
 	wires     []*wire
 	wireOrder []*wire
 	talks     []*talk

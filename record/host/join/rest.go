@@ -11,9 +11,28 @@ import (
 // rests makes the result: the rest lists, the sessions and the verdict.
 func (j *joiner) rests() {
 	for _, t := range j.talks {
+		t.leaveIdle()
 		t.hostSide(j)
 		t.wireSide(j)
 		t.judge()
+	}
+}
+
+// leaveIdle drops sessions that are the conversation's by scope alone where others
+// share a call with it: a resumed session has a connection a process, and one whose
+// calls are not in this transcript is another part of the story than it tells. Where
+// no call is shared, a session without calls is all there is.
+func (t *talk) leaveIdle() {
+	shared := map[*wire]bool{}
+	for _, h := range t.calls {
+		for _, c := range h.wires {
+			shared[c.w] = true
+		}
+	}
+	for w := range t.parts {
+		if !shared[w] && (len(shared) > 0 || len(w.calls) > 0) {
+			delete(t.parts, w)
+		}
 	}
 }
 
