@@ -40,6 +40,7 @@ func Evaluate(c *Check, ev *Evidence) (o Outcome) {
 			o.ProtocolOnly = false
 		}
 	}
+	ev.joined(c, &o)
 	return o
 }
 
