@@ -3,6 +3,7 @@ module github.com/sixlink/sixlink
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.3.0
 	github.com/docker/go-units v0.5.0
 	github.com/go-json-experiment/json v1.27.2
 	github.com/goccy/go-yaml v1.19.2

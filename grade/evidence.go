@@ -24,7 +24,7 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 	ev.Calls = make([]predicate.CallEvidence, 0, len(s.Calls))
 	ev.Timings = make([]predicate.Timing, 0, len(s.Calls))
 	ev.Results = make([]predicate.ToolResult, 0, len(s.Calls))
-	room := int64(keptResults)
+	last := &lastResult{}
 	for _, c := range s.Calls {
 		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool, ToolUseID: c.ToolUseID, Turn: -1}
 		if !c.Arguments.IsZero() {
@@ -37,7 +37,7 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 		ev.Calls = append(ev.Calls, call)
 
 		outcome(ev, s, c)
-		results(ev, c, &room)
+		results(ev, c, last)
 		if ns, ok := c.DurationNs(); ok && !call.Cancelled {
 			ev.Timings = append(ev.Timings, predicate.Timing{Tool: c.Tool, Seq: c.Seq, Index: c.Index, Ns: ns, WaitedNs: c.WaitedNs})
 		}
@@ -71,10 +71,13 @@ func cancelled(c *session.Call) bool {
 func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 	e := predicate.ToolError{Kind: predicate.ProtocolError, Tool: c.Tool, Seq: c.Seq, Index: c.Index, Record: c.AnswerSeq}
 	if c.Error != nil {
-		e.Code, e.Message, e.HasCode = c.Error.Code, c.Error.Message, true
+		e.Code, e.Message, e.HasCode = c.Error.Code, c.Error.Message, !c.Error.NoCode
 	}
 	undecided := func(why string) {
 		ev.Undecided = append(ev.Undecided, predicate.Undecided{Tool: c.Tool, Seq: c.Seq, Index: c.Index, Why: why})
+	}
+	if c.Ended != "" {
+		e.What, e.Record = c.Ended, c.EndedSeq
 	}
 	switch c.State {
 	case session.CallToolError:
@@ -90,7 +93,19 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 				e.What += ": " + r.Detail
 			}
 		}
-	case session.CallConnectionDrop:
+	case session.CallConnectionDrop, session.CallNeverAnswered:
+		if c.Ended != "" { // over HTTP, where its own exchange tells
+			if e.Record == 0 {
+				e.Record = c.Seq
+			}
+			break
+		}
+		if c.State == session.CallNeverAnswered {
+			if !neverAnswered(&e, s, c) {
+				return
+			}
+			break
+		}
 		e.What = chain.Ended(s) + " before it answered"
 		e.Record = s.End.FirstSeq
 	case session.CallUndelivered:
@@ -99,18 +114,9 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 		}
 		e.What = chain.Ended(s) + " before the request reached it"
 		e.Record = s.End.FirstSeq
-	case session.CallNeverAnswered, session.CallClientGone:
-		switch {
-		case len(c.RepliesWithoutRequest) > 0:
-			e.What = "no answer, and the server sent replies after it that belong to no request"
-			e.Record = c.RepliesWithoutRequest[0]
-		case c.AnsweredLater:
-			e.What = "no answer, and the server answered later work"
-		case s.End.First == "server":
-			e.What = chain.Ended(s) + " before it answered"
-			e.Record = s.End.FirstSeq
-		default:
-			return // the host left first: no error
+	case session.CallClientGone:
+		if c.Ended != "" || !neverAnswered(&e, s, c) {
+			return
 		}
 	case session.CallTaskHandle:
 		status := ""
@@ -138,6 +144,24 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 		return
 	}
 	ev.Errors = append(ev.Errors, e)
+}
+
+// neverAnswered says what shows that the server owed an answer; false: the host
+// left first, which is no error.
+func neverAnswered(e *predicate.ToolError, s *session.Session, c *session.Call) bool {
+	switch {
+	case len(c.RepliesWithoutRequest) > 0:
+		e.What = "no answer, and the server sent replies after it that belong to no request"
+		e.Record = c.RepliesWithoutRequest[0]
+	case c.AnsweredLater:
+		e.What = "no answer, and the server answered later work"
+	case s.End.First == "server":
+		e.What = chain.Ended(s) + " before it answered"
+		e.Record = s.End.FirstSeq
+	default:
+		return false
+	}
+	return true
 }
 
 // findEntry looks the called tool up in the list that the model saw.

@@ -15,8 +15,12 @@ import (
 // scorers (grading.md 2.7), and what the analyzer reads of each turn. unmatched says
 // that the matching, or a part of it, could not be decided.
 func expected(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.Prompt, unmatched bool) {
+	options := match.Defaults().Over(c.Match)
+	if len(c.Turns) == 0 && len(c.Expected) == 0 && !c.Negative && options.MaxExtra == nil {
+		return nil, nil, false // nothing is expected, so there is nothing to match
+	}
 	in := match.CaseInput{
-		Expected: c.Expected, Calls: callsOf(ev), Options: match.Defaults().Over(c.Match), Negative: c.Negative,
+		Expected: c.Expected, Calls: callsOf(ev), Options: options, Negative: c.Negative,
 		CallsComplete: ev.State(predicate.ToolCalls) == session.Complete, TurnsKnown: turnsKnown(ev),
 		PromptFinished: finished(ev), Show: predicate.Shown,
 	}

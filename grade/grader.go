@@ -226,7 +226,10 @@ func (w *work) session(s *session.Session) {
 	} else if w.suite.ModelEvidence {
 		noModelResults(ev)
 	}
-	bare := chain.Analyze(chain.Input{Session: s, Evidence: ev})
+	var bare chain.Result // what is asked of it is asked of a session without calls alone
+	if len(s.Calls) == 0 {
+		bare = chain.Analyze(chain.Input{Session: s, Evidence: ev})
+	}
 	broken := bare.Links[0].State == chain.Failed || bare.Links[1].State == chain.Failed
 	if len(s.Calls) == 0 && !broken && talk == nil && w.o.Case == "" {
 		detail := "no call in it"
@@ -292,12 +295,18 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 	for i := range c.Turns {
 		t.Rows = append(t.Rows, turnRows(c, i, ev)...)
 	}
+	checks := make([]*predicate.Check, 0, len(c.Assertions))
 	for _, k := range c.Assertions {
 		if k.Info.Name == "toolCalledWith" && k.Role == predicate.Gating {
 			continue // an expectation of the matcher (grading.md 0.2.13)
 		}
-		t.Rows = append(t.Rows, rowOf(k, -1, predicate.Evaluate(k, ev)))
+		checks = append(checks, k)
 	}
+	t.Rows = slices.Grow(t.Rows, len(checks))
+	for i, o := range predicate.EvaluateAll(checks, ev) {
+		t.Rows = append(t.Rows, rowOf(checks[i], -1, o))
+	}
+	in.Rows = make([]chain.Row, 0, len(t.Rows))
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Check != nil {
 			in.Rows = append(in.Rows, chain.Row{Check: r.Check, Outcome: r.Outcome})

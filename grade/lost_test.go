@@ -42,7 +42,7 @@ func allFixtures(t *testing.T) []*lossy {
 	for _, path := range glob("recordings", "*"+record.Suffix) {
 		list = append(list, readFixture(t, path))
 	}
-	for _, path := range glob("captures", "*.jsonl") {
+	for _, path := range glob("captures", "*-stdio.jsonl") {
 		rs, err := fixtures.Capture(filepath.Base(path))
 		if err != nil {
 			t.Fatal(err)
@@ -51,6 +51,20 @@ func allFixtures(t *testing.T) []*lossy {
 			r.Name += " (capture)"
 			list = append(list, r)
 		}
+	}
+	for _, file := range []string{"mcpgo-legacy-http.jsonl", "mcpgo-modern-http.jsonl", "mcpgo-sse.jsonl"} {
+		r, err := fixtures.HTTPCapture(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	for _, name := range []string{"33-session-404", "35-notification-statuses", "39-mislabelled-body", "43-auth-401", "96-sent-again"} {
+		r, err := fixtures.HTTPCase(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
 	}
 	for _, path := range glob("cases", "*", "input*.jsonl") {
 		name := filepath.Base(filepath.Dir(path))
@@ -370,7 +384,10 @@ func counterpart(before []outcome, s *session.Session) (found outcome, joined bo
 			return b.FirstSeq <= s.LastSeq && s.FirstSeq <= b.LastSeq
 		}
 		return slices.ContainsFunc(b.Calls, func(c *session.Call) bool {
-			return slices.ContainsFunc(s.Calls, func(o *session.Call) bool { return o.Seq == c.Seq && o.Index == c.Index })
+			return slices.ContainsFunc(s.Calls, func(o *session.Call) bool {
+				// The first attempt may be among what is lost.
+				return o.Index == c.Index && slices.ContainsFunc(c.Attempts, func(a *session.Exchange) bool { return a.Seq == o.Seq })
+			})
 		})
 	}
 	for _, b := range before {
@@ -431,6 +448,13 @@ func hole(lost []*record.Record) *record.Record {
 	last := lost[len(lost)-1]
 	g := &record.Gap{FirstSeq: lost[0].Seq, LastSeq: last.Seq, Why: "test"}
 	for _, r := range lost {
+		if r.Exchange != 0 && r.From != "" {
+			if g.HTTP == nil {
+				g.HTTP = map[record.From]record.GapHTTP{}
+			}
+			h := g.HTTP[r.From]
+			g.HTTP[r.From] = record.GapHTTP{Records: h.Records + 1, Bytes: h.Bytes + int64(len(r.Data)+len(r.EOL))}
+		}
 		if r.Kind != record.KindFrame {
 			continue
 		}

@@ -45,13 +45,26 @@ func kindOf(line []byte) (Kind, bool) {
 	}
 	for i, c := range line[len(head):] {
 		if c == '"' {
-			return Kind(line[len(head) : len(head)+i]), true
+			return kindNamed(line[len(head) : len(head)+i]), true
 		}
 		if c == '\\' || c < 0x20 {
 			break
 		}
 	}
 	return "", false
+}
+
+// kindNamed is the kind of that name; the frequent ones cost no memory.
+func kindNamed(name []byte) Kind {
+	switch string(name) {
+	case string(KindFrame):
+		return KindFrame
+	case string(KindBody):
+		return KindBody
+	case string(KindCheck):
+		return KindCheck
+	}
+	return Kind(name)
 }
 
 // decodeLine reads one line (without LF) into r, whose slices then point into

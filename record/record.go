@@ -253,9 +253,13 @@ type Exit struct {
 	Held []string `json:"held,omitzero"`
 }
 
-// Error tells that the server was never reached.
+// Made as the What of an [Error] says that the server's line that follows was made by
+// sixlink, for want of an answer of the server's (recordings of a bridge alone).
+const Made = "made"
+
+// Error tells that the server was not reached, or gave no answer.
 type Error struct {
-	What  string `json:"what"`          // "spawn"; for HTTP "connect", "tls", "send"
+	What  string `json:"what"`          // "spawn"; for HTTP "connect", "tls", "send", [Made]
 	Error string `json:"error"`         // the system's words
 	Code  int    `json:"code,omitzero"` // the exit code that sixlink ended with: 126 or 127
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/report"
 	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session"
 )
 
 func gradeVerb() *verb {
 	var suite, format, out string
-	var only string
+	var only, key string
 	var strict, whole, verbose bool
 	var limit int64
 	var overrides grade.Overrides
@@ -41,6 +42,7 @@ func gradeVerb() *verb {
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
 			overrideFlags(fs, &overrides)
+			sessionKeyFlag(fs, &key)
 			maxDecompressed(fs, &limit)
 		},
 	}
@@ -53,6 +55,9 @@ func gradeVerb() *verb {
 		case suite == "" && given.Changed("suite"):
 			// A variable that is not set must not turn a suite's gate off.
 			return usageError(s, v.name, errors.New("--suite is empty: name a FILE, or leave the flag out for the built-in checks"))
+		}
+		if err := session.CheckSessionKey(key); err != nil {
+			return usageError(s, v.name, fmt.Errorf("--session-key: %w", err))
 		}
 		checks, err := loadSuite(suite)
 		if err != nil {
@@ -75,7 +80,7 @@ func gradeVerb() *verb {
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		gradeFiles(s, v.name, paths, limit, g)
+		gradeFiles(s, v.name, paths, limit, key, g)
 		verdict, err := g.Verdict()
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)

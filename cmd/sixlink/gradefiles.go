@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -15,17 +16,33 @@ import (
 	"github.com/sixlink/sixlink/record"
 )
 
+// gradeGarbage is how many bytes of garbage may come together, beside half of what is
+// in use, before it is collected: with Go's own 4 MiB a pile is collected all the time.
+const gradeGarbage = 8 << 20
+
+// collectLess makes the collector count an array that is never touched, and so is not
+// resident, as in use. undo ends that.
+func collectLess() (undo func()) {
+	ballast := make([]byte, 2*gradeGarbage)
+	before := debug.SetGCPercent(50)
+	return func() {
+		debug.SetGCPercent(before)
+		runtime.KeepAlive(ballast)
+	}
+}
+
 // gradeFiles reads the recordings, one a processor at a time, and grades each
 // while it is at hand: a pile of any size takes the memory of a few. What cannot
 // be read is told, and is in the verdict with the reason, so that it is never a
 // pass. A file that another one's recording goes on in is part of that.
-func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grader) {
+func gradeFiles(s stdio, name string, paths []string, limit int64, key string, g *grade.Grader) {
+	defer collectLess()()
 	jobs := make([]gradeJob, len(paths))
 	all := make([]int, len(paths))
 	for i, path := range paths {
-		jobs[i].path, all[i] = path, i
+		jobs[i].path, jobs[i].key, all[i] = path, key, i
 	}
-	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}
+	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}, Reuse: true}
 	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
 	var later []int
 	for i := range jobs {
@@ -63,6 +80,7 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, g *grade.Grad
 // of the command line, whatever was ready first.
 type gradeJob struct {
 	path string
+	key  string // of sessions over HTTP
 	told bytes.Buffer
 	more []string // the files that its recording goes on in
 	// later says that the file is not the first segment of its recording.
@@ -79,7 +97,7 @@ func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone 
 			r.Close()
 			return
 		}
-		l, err = loadFrom(j.path, r)
+		l, err = loadFrom(j.path, r, j.key, true)
 	}
 	if err != nil {
 		fail(s, name, err, 0)

@@ -31,17 +31,26 @@ func maxDecompressed(fs *pflag.FlagSet, limit *int64) {
 	fs.Int64Var(limit, "max-decompressed", record.DefaultMaxDecompressed, "refuse a recording that unpacks to more `BYTES`")
 }
 
+// sessionKeyFlag is a flag of the verbs that show or grade sessions.
+func sessionKeyFlag(fs *pflag.FlagSet, key *string) {
+	fs.StringVar(key, "session-key", "", "what makes exchanges over HTTP one session: header:`NAME`, meta:POINTER, connection or principal (default: session ids, else what is on record)")
+}
+
 // load reads a whole recording.
-func load(path string, opts record.Options) (*loaded, error) {
+func load(path string, opts record.Options) (*loaded, error) { return loadByKey(path, opts, "") }
+
+// loadByKey reads a whole recording, its sessions by a session key where that is not empty.
+func loadByKey(path string, opts record.Options, key string) (*loaded, error) {
 	r, err := record.Open(path, opts)
 	if err != nil {
 		return nil, err
 	}
-	return loadFrom(path, r)
+	return loadFrom(path, r, key, false)
 }
 
-// loadFrom reads the whole recording that r has been opened on.
-func loadFrom(path string, r *record.Reader) (*loaded, error) {
+// loadFrom reads the whole recording that r has been opened on; lean: without what
+// grading does not look at.
+func loadFrom(path string, r *record.Reader, key string, lean bool) (*loaded, error) {
 	l := &loaded{path: path, header: r.Header(), reader: r, store: record.NewStore(r.Files())}
 	l.command = append(l.command, r.Header().Command...)
 	next := func() (*record.Record, error) {
@@ -52,14 +61,17 @@ func loadFrom(path string, r *record.Reader) (*loaded, error) {
 		l.spanNs = max(l.spanNs, rec.At)
 		switch rec.Kind {
 		case record.KindGap:
-			l.gaps = append(l.gaps, rec)
+			kept := *rec // it may be used again
+			l.gaps = append(l.gaps, &kept)
 		case record.KindStart:
 			l.command = append(l.command, rec.Start.Command...)
 		}
-		l.store.Files(r.Files())
+		if files := r.Files(); len(files) > 1 {
+			l.store.Files(files)
+		}
 		return rec, nil
 	}
-	res, err := session.Decode(r.Header(), next, l.store, session.Options{End: func() (record.State, bool) {
+	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, Lean: lean, SessionKey: key, End: func() (record.State, bool) {
 		end := r.End()
 		return end.State, end.Torn
 	}})

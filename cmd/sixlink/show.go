@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session"
 )
 
 func showVerb() *verb {
-	var format string
+	var format, key string
 	var limit int64
 	v := &verb{
 		name:    "show",
@@ -23,6 +24,7 @@ func showVerb() *verb {
 		},
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&format, "format", "text", "text or json")
+			sessionKeyFlag(fs, &key)
 			maxDecompressed(fs, &limit)
 		},
 	}
@@ -33,7 +35,10 @@ func showVerb() *verb {
 		case format != "text" && format != "json":
 			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
 		}
-		l, err := load(args[0], record.Options{MaxDecompressed: limit})
+		if err := session.CheckSessionKey(key); err != nil {
+			return usageError(s, v.name, fmt.Errorf("--session-key: %w", err))
+		}
+		l, err := loadByKey(args[0], record.Options{MaxDecompressed: limit}, key)
 		if err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}

@@ -37,6 +37,10 @@ type shownRecording struct {
 	Level   record.Level      `json:"level"`
 	Labels  map[string]string `json:"labels"`
 	Command []string          `json:"command"`
+	Over    string            `json:"transport,omitzero"`
+	Listen  string            `json:"listen,omitzero"`
+	Up      string            `json:"upstream,omitzero"`
+	Bridge  bool              `json:"bridge,omitzero"`
 	By      record.Software   `json:"recorder"`
 	From    *record.Derived   `json:"derivedFrom,omitzero"`
 }
@@ -92,6 +96,9 @@ type shownCall struct {
 	WaitedMs   float64 `json:"waitedMs,omitzero"`
 	AnswerSeq  int64   `json:"answerSeq,omitzero"`
 	Attempts   int     `json:"attempts"`
+	Exchange   int64   `json:"exchange,omitzero"` // of HTTP, of the first attempt
+	Status     int     `json:"status,omitzero"`   // of the response to the last attempt
+	Ended      string  `json:"ended,omitzero"`    // how its exchange ended, without an answer
 	ToolUseID  string  `json:"toolUseId,omitzero"`
 	ErrorCode  *int64  `json:"errorCode,omitzero"`
 	Error      string  `json:"error,omitzero"`
@@ -104,6 +111,13 @@ type shownRequest struct {
 	ID        string `json:"requestId"` // JSON text, as spelt
 	State     string `json:"state"`
 	AnswerSeq int64  `json:"answerSeq,omitzero"`
+	// Over HTTP: the exchange that it came in, the status of the response to that, and
+	// where the answer came: exchange, index of the event (null: a body), its id.
+	Exchange int64  `json:"exchange,omitzero"`
+	Status   int    `json:"status,omitzero"`
+	AnswerX  int64  `json:"answerExchange,omitzero"`
+	Event    *int   `json:"answerEvent,omitzero"`
+	EventID  string `json:"answerEventId,omitzero"`
 }
 
 type shownOrphan struct {
@@ -112,6 +126,7 @@ type shownOrphan struct {
 	ID        string `json:"requestId"`
 	Duplicate bool   `json:"duplicate"`
 	Hint      string `json:"hint,omitzero"`
+	Exchange  int64  `json:"exchange,omitzero"`
 }
 
 type shownRemark struct {
@@ -119,6 +134,7 @@ type shownRemark struct {
 	From   string `json:"from,omitzero"`
 	Flag   string `json:"flag"`
 	Detail string `json:"detail,omitzero"`
+	Exch   int64  `json:"exchange,omitzero"`
 }
 
 type shownEnd struct {
@@ -158,7 +174,7 @@ func recordingJSON(l *loaded) shownRecording {
 	h := l.header
 	r := shownRecording{ID: h.ID, Format: h.Format, State: l.end.State, Torn: l.end.Torn, Gaps: []shownGap{},
 		Records: l.end.Records, Segs: l.end.Segments, Start: h.Start, SpanMs: ms(l.spanNs), Level: h.Level,
-		Labels: h.Labels, Command: l.command, By: h.Recorder, From: h.DerivedFrom}
+		Labels: h.Labels, Command: l.command, Over: h.Transport, Listen: h.Listen, Up: h.Upstream, Bridge: h.Bridge, By: h.Recorder, From: h.DerivedFrom}
 	if l.end.Damage != nil {
 		r.Damage = l.end.Damage.Error()
 	}
@@ -171,6 +187,9 @@ func recordingJSON(l *loaded) shownRecording {
 	for _, g := range l.gaps {
 		s := shownGap{FirstSeq: g.Gap.FirstSeq, LastSeq: g.Gap.LastSeq, Why: g.Gap.Why}
 		for _, st := range g.Gap.Streams {
+			s.Bytes += st.Bytes
+		}
+		for _, st := range g.Gap.HTTP {
 			s.Bytes += st.Bytes
 		}
 		r.Gaps = append(r.Gaps, s)
@@ -191,14 +210,20 @@ func sessionJSON(s *session.Session, all []*session.Session) shownSession {
 		out.Calls = append(out.Calls, callJSON(c))
 	}
 	for _, x := range s.Requests {
-		out.Requests = append(out.Requests, shownRequest{Seq: x.Seq, From: string(x.From), Method: x.Method, ID: x.ID.Raw,
-			State: string(x.State), AnswerSeq: x.AnswerSeq})
+		r := shownRequest{Seq: x.Seq, From: string(x.From), Method: x.Method, ID: x.ID.Raw, State: string(x.State), AnswerSeq: x.AnswerSeq}
+		if h := x.HTTP; h != nil {
+			r.Exchange, r.Status, r.AnswerX, r.EventID = h.Exchange, h.Status, h.AnswerExchange, h.AnswerEventID
+			if h.AnswerEvent >= 0 && h.AnswerExchange != 0 {
+				r.Event = &h.AnswerEvent
+			}
+		}
+		out.Requests = append(out.Requests, r)
 	}
 	for _, o := range s.Orphans {
-		out.Orphans = append(out.Orphans, shownOrphan{Seq: o.Seq, From: string(o.From), ID: o.ID.Raw, Duplicate: o.Duplicate, Hint: o.Hint})
+		out.Orphans = append(out.Orphans, shownOrphan{Seq: o.Seq, From: string(o.From), ID: o.ID.Raw, Duplicate: o.Duplicate, Hint: o.Hint, Exchange: o.Exchange})
 	}
 	for _, r := range s.Remarks {
-		out.Remarks = append(out.Remarks, shownRemark{Seq: r.Seq, From: string(r.From), Flag: r.Flag, Detail: r.Detail})
+		out.Remarks = append(out.Remarks, shownRemark{Seq: r.Seq, From: string(r.From), Flag: r.Flag, Detail: r.Detail, Exch: r.Exchange})
 	}
 	if e := s.End.Exit; e != nil {
 		out.End.Code, out.End.Signal = e.Code, e.Signal
@@ -225,6 +250,12 @@ func catalogJSON(s *session.Session) shownCatalog {
 func callJSON(c *session.Call) shownCall {
 	out := shownCall{ID: callID(c), Seq: c.Seq, Tool: c.Tool, State: string(c.State), AtMs: ms(c.At), WaitedMs: ms(c.WaitedNs),
 		AnswerSeq: c.AnswerSeq, Attempts: len(c.Attempts), ToolUseID: c.ToolUseID, Error: c.ErrorText}
+	if h := c.Attempts[0].HTTP; h != nil {
+		out.Exchange, out.Ended = h.Exchange, c.Ended
+		if last := c.Attempts[len(c.Attempts)-1].HTTP; last != nil {
+			out.Status = last.Status
+		}
+	}
 	if ns, ok := c.DurationNs(); ok {
 		out.DurationMs = ms(ns)
 	}

@@ -59,6 +59,16 @@ func (p *printer) recording(l *loaded) {
 	p.line("%s  %s, level %s, %s", visible.String(l.path), state, visible.String(string(h.Level)), count(e.Records, "record"))
 	p.line("  recorded  %s, for %s, by %s %s", h.Start.UTC().Format("2006-01-02 15:04:05 UTC"), duration(l.spanNs),
 		visible.String(h.Recorder.Name), visible.String(h.Recorder.Version))
+	if h.Upstream != "" {
+		how := ""
+		switch {
+		case h.Bridge:
+			how = ", a bridge: the host spoke stdio"
+		case h.Listen != "":
+			how = ", served at " + visible.String(h.Listen)
+		}
+		p.line("  upstream  %s%s", cut(visible.String(h.Upstream), 200), how)
+	}
 	if len(l.command) > 0 {
 		p.line("  command   %s", cut(visible.String(quoteArgv(l.command)), 200))
 	}
@@ -84,6 +94,9 @@ func (p *printer) recording(l *loaded) {
 		for _, s := range g.Gap.Streams {
 			n += s.Bytes
 		}
+		for _, s := range g.Gap.HTTP {
+			n += s.Bytes
+		}
 		p.line("  gap       seq %d to %d, %s: %s", g.Gap.FirstSeq, g.Gap.LastSeq, count(n, "byte"), visible.String(g.Gap.Why))
 	}
 	if e.Runs > 0 && e.State != record.Live {
@@ -106,7 +119,11 @@ func (p *printer) session(s *session.Session) {
 	if version == "" {
 		version = "no version agreed"
 	}
-	p.line("session %s  %s, %s, %s", s.ID, s.Transport, era, visible.String(version))
+	over := map[string]string{"http": "HTTP", "http+sse": "HTTP with SSE"}[s.Transport]
+	if over == "" {
+		over = s.Transport
+	}
+	p.line("session %s  %s, %s, %s", s.ID, over, era, visible.String(version))
 	p.line("  host      %s", peer(s.Client))
 	p.line("  server    %s", peer(s.Server))
 	p.line("  basis     %s", visible.String(s.Basis))
@@ -135,6 +152,9 @@ func (p *printer) session(s *session.Session) {
 		where := ""
 		if r.Seq > 0 {
 			where = fmt.Sprintf("seq %d: ", r.Seq)
+			if r.Exchange > 0 {
+				where = fmt.Sprintf("seq %d, exchange %d: ", r.Seq, r.Exchange)
+			}
 		}
 		p.line("  remark    %s%s %s", where, r.Flag, cut(visible.String(r.Detail), 160))
 	}
@@ -182,12 +202,19 @@ func (p *printer) calls(s *session.Session) {
 			took = duration(ns)
 		}
 		outcome := string(c.State)
-		if c.Error != nil {
+		switch {
+		case c.Error == nil:
+		case c.Error.NoCode:
+			outcome += " " + c.Error.RawCode
+		default:
 			outcome += " " + strconv.FormatInt(c.Error.Code, 10)
 		}
 		p.line("    %9s  %-7s %s  %s  %s %9s", fmt.Sprintf("%.3f s", float64(c.At-s.FirstAt)/1e9), callID(c),
 			pad(cut(visible.String(c.Tool), width), width), pad(arguments(c, argWidth), argWidth), pad(outcome, 14), took)
 		note := c.ErrorText
+		if note == "" {
+			note = c.Ended
+		}
 		if c.Error != nil {
 			note = c.Error.Message
 		}

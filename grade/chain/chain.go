@@ -43,6 +43,7 @@ const (
 	MatchVerdictMissing Reason = "matchVerdictUnavailable"
 	EgressUnverified    Reason = "egressUnverified"
 	SetupAborted        Reason = "setupAborted"
+	AuthRequired        Reason = "authRequired" // 401 or 403 over HTTP, and no later success (grading.md 0.1)
 	LifecycleStopped    Reason = "lifecycleStopped"
 	BlockedByPolicy     Reason = "blockedByPolicy"
 	EvaluatorError      Reason = "evaluatorError"

@@ -44,6 +44,11 @@ type Evidence struct {
 	Turn int
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
+
+	// erred are the calls that were refused, and checked what was found of their
+	// arguments, by their place in Calls.
+	erred   map[CallRef]bool
+	checked map[int]argumentsCheck
 }
 
 // CallEvidence is one call.
@@ -114,6 +119,8 @@ type ToolError struct {
 	// Code is the JSON-RPC code of a protocol error; HasCode tells 0 from none.
 	Code    int64
 	HasCode bool
+
+	shown string // see String
 }
 
 // ToolResult is what came back from one call. Its content is read when a check asks.
@@ -325,21 +332,51 @@ func (o *Outcome) cite(seq int64) {
 	}
 }
 
-// inScope yields the calls to a tool, or all without a name.
-func (ev *Evidence) inScope(tool string, named bool) []*CallEvidence {
-	out := make([]*CallEvidence, 0, len(ev.Calls))
-	for i := range ev.Calls {
-		if !named || ev.Calls[i].Tool == tool {
-			out = append(out, &ev.Calls[i])
-		}
-	}
-	return out
-}
-
 // Schemas caches compiled schemas by their text. It is for one goroutine.
 type Schemas struct {
 	entries map[string]compiled
 	bytes   int
+	// What is found of parts of a tool's entry, by their text: one server's catalog is
+	// in many a trial.
+	values     map[string]entryParsed
+	faults     map[string]fault
+	names      map[string]named
+	deprecated map[string]bool
+	kept       int // bytes of memory, about, and rather too many
+}
+
+// maxRemembered bounds them; past it they start anew, which costs time alone.
+const maxRemembered = 4 << 20
+
+type entryParsed struct {
+	v   *value.Value
+	err error
+}
+
+type fault struct {
+	why string
+	err error
+}
+
+// remember looks raw up in one of the maps of s, or finds out.
+func remember[T any](s *Schemas, of func(s *Schemas) *map[string]T, raw []byte, find func() T) T {
+	if s == nil {
+		return find()
+	}
+	m := of(s)
+	if found, ok := (*m)[string(raw)]; ok {
+		return found
+	}
+	if s.kept > maxRemembered {
+		s.values, s.faults, s.names, s.deprecated, s.kept = nil, nil, nil, nil, 0
+	}
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	found := find()
+	(*m)[string(raw)] = found
+	s.kept += 32*len(raw) + 200
+	return found
 }
 
 type compiled struct {

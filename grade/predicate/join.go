@@ -154,7 +154,7 @@ func (ev *Evidence) joined(c *Check, o *Outcome) {
 func (ev *Evidence) WithoutRest() *Evidence {
 	out := *ev
 	out.Join = nil
-	out.Calls = nil
+	out.Calls, out.erred, out.checked = nil, nil, nil // those go by place
 	gone := map[CallRef]bool{}
 	for _, c := range ev.Calls {
 		if c.WireOnly {

@@ -13,7 +13,7 @@ import (
 // traffic is the frames of the captures under fixtures/captures, up to 8 MiB:
 // real sessions with the reference servers, echoes and catalogs included.
 func traffic(tb testing.TB) []byte {
-	names, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "captures", "*.jsonl"))
+	names, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "captures", "*-stdio.jsonl"))
 	if err != nil || len(names) == 0 {
 		tb.Fatalf("no captures: %v", err)
 	}

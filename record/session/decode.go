@@ -18,6 +18,18 @@ type Options struct {
 	// recording whose last closing record says that it is the last is sealed,
 	// any other torn.
 	End func() (state record.State, torn bool)
+	// Hold says that the data of the records stay as they are for as long as the
+	// sessions are used, so that values at the recording's beginning need not be
+	// copied or fetched.
+	Hold bool
+	// Lean leaves out what only those want who show a session: of Requests those that
+	// were answered, but for the last of each side, and the Attempts of calls.
+	Lean bool
+	// SessionKey says how exchanges over HTTP are put into sessions:
+	// "header:NAME", "meta:POINTER" (a JSON pointer into _meta), "connection" or
+	// "principal". Empty: by Mcp-Session-Id, and where there is none by what else is
+	// on record. See [CheckSessionKey]; what is wrong counts as empty.
+	SessionKey string
 }
 
 const defaultMaxLine = 64 << 20
@@ -46,12 +58,16 @@ type Decoder struct {
 	res  Result
 
 	p     *process
+	web   *web
+	brief *bridge      // of a recording whose exchanges are sixlink's own
 	first bool         // no record that took a seq has been seen yet
 	gaps  []record.Gap // before the first process
 
 	closing *record.Closing
 	msg     message // reused
+	line    line    // reused
 	held    int     // bytes of values that are held
+	read    int64   // bytes of all lines: what Options.Hold keeps may lie anywhere among them
 }
 
 // NewDecoder returns a decoder for one recording. Values over 1 KiB are left in
@@ -63,6 +79,12 @@ func NewDecoder(hdr *record.Header, src Source, opts Options) *Decoder {
 	}
 	if d.opts.MaxLine <= 0 {
 		d.opts.MaxLine = defaultMaxLine
+	}
+	if CheckSessionKey(opts.SessionKey) != nil {
+		d.opts.SessionKey = ""
+	}
+	if d.hdr.Bridge {
+		d.brief = newBridge(d)
 	}
 	d.res.Unknown = map[record.Kind]int{}
 	d.res.Stalls = map[record.From]int{}
@@ -102,6 +124,24 @@ func (d *Decoder) Add(rec *record.Record) {
 	if rec.Seq > 0 {
 		d.res.Records++
 	}
+	d.read += int64(max(len(rec.Line), len(rec.Data)))
+	if ofHTTP(rec) {
+		switch {
+		case d.brief != nil:
+			d.brief.add(rec)
+		default:
+			if d.web == nil {
+				d.web = newWeb(d, rec)
+				for _, g := range d.gaps {
+					d.web.lastGap = &g
+				}
+				d.gaps = nil
+			}
+			d.web.add(rec)
+		}
+		d.first = false
+		return
+	}
 	switch rec.Kind {
 	case record.KindHeader, record.KindCheck:
 		return
@@ -120,6 +160,10 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindExit:
 		d.process(rec).exited(rec)
 	case record.KindError:
+		if rec.Error != nil && rec.Error.What == record.Made {
+			d.process(rec).made = true
+			return
+		}
 		if rec.Error != nil {
 			p := d.process(rec)
 			p.cur.Connection.Spawn = &SpawnError{Seq: rec.Seq, Error: rec.Error.Error, Code: rec.Error.Code}
@@ -185,8 +229,13 @@ func (d *Decoder) start(rec *record.Record) {
 func (d *Decoder) gap(rec *record.Record) {
 	g := *rec.Gap
 	g.LastSeq = max(g.LastSeq, g.FirstSeq)
+	if d.web != nil {
+		d.web.lost(g, rec.Seq, rec.At)
+	}
 	if d.p == nil {
-		d.gaps = append(d.gaps, g)
+		if d.web == nil {
+			d.gaps = append(d.gaps, g)
+		}
 		return
 	}
 	d.p.lost(g, rec.Seq)
@@ -200,6 +249,12 @@ func (d *Decoder) Finish(state record.State, torn bool) *Result {
 	d.res.State, d.res.Torn = state, torn || state == record.Torn
 	if d.p != nil {
 		d.p.finish(true)
+	}
+	if d.web != nil {
+		d.web.finish()
+	}
+	if d.brief != nil {
+		d.brief.finish()
 	}
 	for i, s := range d.res.Sessions {
 		s.ID = "s" + strconv.Itoa(i+1)

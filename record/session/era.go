@@ -114,7 +114,7 @@ func (s *sess) resultType(o *open, m *message, w where) ExchangeState {
 
 // begins looks at the first message of a process that could not stand there if
 // the recording had been on from its start.
-func (p *process) begins(m *message, w where) {
+func (p *channel) begins(m *message, w where) {
 	if !p.opening || m.kind == kNotification && w.from == record.Server {
 		return
 	}
@@ -178,33 +178,45 @@ func (p *process) stderrText() string {
 
 // eraOf decides the era, and says what makes the records one session.
 func (s *sess) eraOf() {
-	c := &s.Connection
-	process := "one stdio process"
-	if s.p.pid != 0 {
-		process += " (pid " + strconv.Itoa(s.p.pid) + ")"
-	}
-	switch {
+	switch c := &s.Connection; {
 	case c.Initialize != nil:
 		s.Era = EraInitialize
-		s.Basis = fmt.Sprintf("%s, handshake at %d", process, c.Initialize.Seq)
 		if s.legacyOK && s.modernOK {
 			s.remark(FlagEraMixed, 0, "", "requests of both eras succeeded")
 		}
 	case s.modern && !s.refused():
 		s.Era = EraStateless
-		s.Basis = process + ", its requests carry their protocol version"
+	}
+	s.Basis = s.p.over.basis(s)
+}
+
+func (p *process) basis(s *sess) string {
+	c := &s.Connection
+	basis := "one stdio process"
+	if p.d.hdr.Bridge {
+		basis = "one host on stdio, for which sixlink spoke HTTP"
+	}
+	if p.pid != 0 {
+		basis += " (pid " + strconv.Itoa(p.pid) + ")"
+	}
+	switch {
+	case c.Initialize != nil:
+		basis += fmt.Sprintf(", handshake at %d", c.Initialize.Seq)
+	case s.Era == EraStateless:
+		basis += ", its requests carry their protocol version"
 	case s.modern:
-		s.Basis = process + ", a probe of the stateless era that was refused"
+		basis += ", a probe of the stateless era that was refused"
 	case c.Spawn != nil:
-		s.Basis = "the process could not be started"
+		basis = "the process could not be started"
 	case c.BeganMidway:
-		s.Basis = process + ", joined after its beginning"
+		basis += ", joined after its beginning"
 	default:
-		s.Basis = process + ", no handshake"
+		basis += ", no handshake"
 	}
-	if len(s.p.sessions) > 1 {
-		s.Basis += fmt.Sprintf("; %d sessions in the process, each from its own handshake on", len(s.p.sessions))
+	if len(p.sessions) > 1 {
+		basis += fmt.Sprintf("; %d sessions in the process, each from its own handshake on", len(p.sessions))
 	}
+	return basis
 }
 
 // refused tells whether all that was said in the stateless era is probes that

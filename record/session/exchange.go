@@ -20,6 +20,7 @@ type open struct {
 	token    key
 	version  string // of a stateless request
 	unread   bool   // its answer was too long to be read
+	x        *httpExchange
 }
 
 // note remarks something about the request, on it and on its session.
@@ -71,6 +72,9 @@ func (r *requests) find(k key, s *sess) *open {
 		}
 		if o.ex.CancelledSeq == 0 {
 			n += 2
+		}
+		if o.x != nil && o.x.resEnded {
+			n += 4 // its own exchange will not answer it any more
 		}
 		return n
 	}
@@ -151,7 +155,7 @@ const (
 )
 
 // message reads one message and returns its session.
-func (p *process) message(m *message, w where) *sess {
+func (p *channel) message(m *message, w where) *sess {
 	switch m.kind {
 	case kRequest:
 		return p.request(m, w)
@@ -165,7 +169,7 @@ func (p *process) message(m *message, w where) *sess {
 // count counts a message and remarks what is odd about its form.
 func (s *sess) count(m *message, w where) {
 	s.Messages[w.from]++
-	if m.valid && w.from == record.Server && s.Connection.ReachedSeq == 0 {
+	if m.valid && w.from == record.Server && s.Connection.ReachedSeq == 0 && !w.made {
 		s.Connection.ReachedSeq = w.seq
 	}
 	if !m.valid {
@@ -179,19 +183,26 @@ func (s *sess) count(m *message, w where) {
 	}
 }
 
-func (p *process) request(m *message, w where) *sess {
+func (p *channel) request(m *message, w where) *sess {
 	p.begins(m, w)
 	if m.method == methodInitialize && w.from == record.Client {
-		p.handshake(w)
+		p.over.handshake(w)
 	}
 	s := p.cur
 	s.count(m, w)
 	ex := &Exchange{From: w.from, Seq: w.seq, Index: w.index, At: w.at, ID: m.id, Method: m.method, State: ExchangeUnanswered}
 	if m.has(fParams) {
-		ex.Params = p.value(w.line, m.at[fParams])
+		ex.Params = p.value(w.line, m.at(fParams))
 	}
 	s.Requests = append(s.Requests, ex)
 	o := &open{ex: ex, s: s, off: w.off, end: w.end}
+	if w.x != nil {
+		ex.HTTP = &HTTP{Exchange: w.x.n, Event: w.event, EventID: clip(w.eventID, maxName), AnswerEvent: -1, Status: w.x.status}
+		if w.from == record.Client {
+			ex.HTTP.x, o.x = w.x, w.x
+			w.x.opens = append(w.x.opens, o)
+		}
+	}
 	ex.Undelivered = p.isUndelivered(w.from, w.off, w.end)
 	r := p.asked[w.from]
 	meta, _ := m.params.object(fMeta)
@@ -226,7 +237,7 @@ func (p *process) request(m *message, w where) *sess {
 }
 
 // answeredEarly pairs a request with a reply that came between its first and its last byte.
-func (p *process) answeredEarly(o *open, w where) {
+func (p *channel) answeredEarly(o *open, w where) {
 	for i, e := range p.early {
 		if e.from == w.from || e.id != o.ex.ID.key() || e.line.seq < w.since {
 			continue
@@ -255,21 +266,34 @@ func (p *process) answeredEarly(o *open, w where) {
 	}
 }
 
-func (p *process) reply(m *message, w where) *sess {
+func (p *channel) reply(m *message, w where) *sess {
 	r := p.asked[other(w.from)]
-	if m.id.Pairs() {
-		if o := r.find(m.id.key(), p.cur); o != nil {
-			o.s.count(m, w)
-			p.answer(o, m, w)
-			return o.s
+	var o *open
+	var first *Exchange
+	switch {
+	case w.x != nil && w.from == record.Server:
+		o, first = w.x.find(m, w)
+	case m.id.Pairs():
+		if o = r.find(m.id.key(), p.cur); o == nil {
+			first = r.done[m.id.key()]
 		}
+	}
+	if w.x != nil && w.from == record.Client {
+		w.x.noted++
+	}
+	if o != nil {
+		o.s.count(m, w)
+		p.answer(o, m, w)
+		return o.s
 	}
 	p.begins(m, w)
 	s := p.cur
 	s.count(m, w)
 	orphan := &Orphan{From: w.from, Seq: w.seq, Index: w.index, ID: m.id}
+	if w.x != nil {
+		orphan.Exchange, orphan.Event, orphan.EventID = w.x.n, w.event, clip(w.eventID, maxName)
+	}
 	s.Orphans = append(s.Orphans, orphan)
-	first := r.done[m.id.key()]
 	switch {
 	case m.id.Kind == IDNull:
 		orphan.Hint = oneInFlight(r)
@@ -297,7 +321,7 @@ func (p *process) reply(m *message, w where) *sess {
 	return s
 }
 
-func (p *process) keepEarly(m *message, w where, s *sess, orphan *Orphan) {
+func (p *channel) keepEarly(m *message, w where, s *sess, orphan *Orphan) {
 	if len(w.data) > maxEarlySize {
 		return
 	}
@@ -343,13 +367,20 @@ func oneInFlight(r *requests) string {
 }
 
 // answer gives the open request its answer: the first one counts.
-func (p *process) answer(o *open, m *message, w where) {
+func (p *channel) answer(o *open, m *message, w where) {
 	r := p.asked[o.ex.From]
 	r.answered(o)
 	ex, s := o.ex, o.s
 	s.touch(w.last, w.at)
 	ex.AnswerSeq, ex.AnswerIndex, ex.AnswerAt, ex.AnswerID = w.seq, w.index, w.at, m.id
-	if m.id.Raw == ex.ID.Raw {
+	if w.x != nil && w.from == record.Server && w.eventID != "" {
+		w.x.h.replied(w.eventID, ex)
+	}
+	byExchange := !m.id.Pairs() || m.id.key() != ex.ID.key()
+	ex.HTTP.answered(w)
+	if byExchange {
+		o.note(FlagByExchange, w.seq, w.from, "the error names another request, or none: it is the answer to its exchange's")
+	} else if m.id.Raw == ex.ID.Raw {
 		ex.AnswerID = ex.ID
 	} else {
 		o.note(FlagIDSpelling, w.seq, w.from, fmt.Sprintf("the id is spelt %s in the request and %s in the answer", clip(ex.ID.Raw, 100), clip(m.id.Raw, 100)))
@@ -374,11 +405,11 @@ func (p *process) answer(o *open, m *message, w where) {
 }
 
 // outcome reads result or error.
-func (p *process) outcome(o *open, m *message, w where) ExchangeState {
+func (p *channel) outcome(o *open, m *message, w where) ExchangeState {
 	ex := o.ex
 	result, failed := m.outcome(fResult), m.outcome(fError)
 	if result {
-		ex.Result = p.value(w.line, m.at[fResult])
+		ex.Result = p.value(w.line, m.at(fResult))
 	}
 	if failed {
 		in, ok := m.object.object(fError)
@@ -394,7 +425,13 @@ func (p *process) outcome(o *open, m *message, w where) ExchangeState {
 			o.note(FlagBadError, w.seq, w.from, "the error is no object")
 			return ExchangeMalformed
 		}
-		if !in.has(fCode) || ex.Error.RawCode != "" {
+		if w.made {
+			// Whose fault it is tells the exchange, not the code that sixlink gave it.
+			ex.Error.Code, ex.Error.RawCode, ex.Error.NoCode = 0, "made by sixlink", true
+			if ex.HTTP != nil && ex.HTTP.Status >= 300 {
+				ex.Error.RawCode = fmt.Sprintf("HTTP %d", ex.HTTP.Status)
+			}
+		} else if !in.has(fCode) || ex.Error.RawCode != "" {
 			o.note(FlagBadError, w.seq, w.from, "the error has no integer code")
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session/catalog"
@@ -33,8 +34,8 @@ func (p *process) finish(last bool) {
 	p.asked, p.lines, p.early = nil, nil, nil
 }
 
-func (s *sess) finish() {
-	p := s.p
+// finish ends one of the process's sessions.
+func (p *process) finishSession(s *sess) {
 	c := &s.Connection
 	c.Launcher = IsLauncher(p.command)
 	if c.ReachedSeq == 0 && s == p.cur && p.exit != nil && !c.Launcher && !p.passedOn() {
@@ -45,6 +46,10 @@ func (s *sess) finish() {
 	if p.midway && s == p.sessions[0] {
 		s.midway(s.FirstSeq)
 	}
+}
+
+func (s *sess) finish() {
+	s.p.over.finishSession(s)
 	s.eraOf()
 	s.finishLists()
 	pending := 0
@@ -54,8 +59,23 @@ func (s *sess) finish() {
 		}
 	}
 	s.capture(pending)
+	if s.p.d.opts.Lean {
+		s.lighten()
+	}
 	// Only the session itself is kept.
 	s.calls, s.open, s.rounds, s.elicits, s.byUse, s.tasks, s.status, s.orphans, s.pages = nil, nil, nil, nil, nil, nil, nil, nil, nil
+}
+
+// lighten lets go of what Options.Lean leaves out.
+func (s *sess) lighten() {
+	last := map[record.From]*Exchange{}
+	for _, ex := range s.Requests {
+		last[ex.From] = ex
+	}
+	for _, c := range s.Calls {
+		c.Attempts = nil
+	}
+	s.Requests = slices.Clip(slices.DeleteFunc(s.Requests, func(ex *Exchange) bool { return ex.AnswerSeq != 0 && last[ex.From] != ex }))
 }
 
 // finishCall decides what no answer has decided, and tells whether the call was
@@ -65,7 +85,8 @@ func (s *sess) finishCall(c *call) (pending bool) {
 	switch {
 	case c.decided < 0, c.State == CallInputRequired && c.decided < last:
 		// No answer at all, or an input round was resumed and that got none.
-		c.State = s.p.unanswered(c)
+		s.p.evidence(c, c.Attempts[last])
+		c.State = s.p.over.unanswered(c)
 		if !c.Late {
 			c.AnswerSeq, c.AnswerAt, c.Result, c.Error = 0, 0, Value{}, nil
 		}
@@ -91,26 +112,32 @@ func (s *sess) finishCall(c *call) (pending bool) {
 
 // finishLists tells the catalog what became of pages that were not answered.
 func (s *sess) finishLists() {
-	p := s.p
 	for ex, page := range s.pages {
 		switch {
 		case ex.CancelledSeq != 0:
 			s.lists.Unanswered(page, false, "the client cancelled it")
 		case ex.Undelivered:
 			s.lists.Unanswered(page, false, "the request never reached the server")
-		case p.gapSeq > ex.Seq:
-			s.lists.Unanswered(page, false, "a gap lies inside")
-		case p.openEnd:
-			s.lists.Unanswered(page, false, "the recording ends before the answer")
-		case p.first == record.ByServer && !s.superseded:
-			s.lists.Unanswered(page, true, "the server ended without an answer")
-		case p.answered > ex.Seq:
-			s.lists.Unanswered(page, true, "the server answered later requests and not this one")
 		default:
-			s.lists.Unanswered(page, false, "the host left before the answer")
+			failed, why := s.p.over.unlisted(ex, s)
+			s.lists.Unanswered(page, failed, why)
 		}
 	}
 	s.Lists = s.lists.Lists()
+}
+
+func (p *process) unlisted(ex *Exchange, s *sess) (failed bool, why string) {
+	switch {
+	case p.gapSeq > ex.Seq:
+		return false, "a gap lies inside"
+	case p.openEnd:
+		return false, "the recording ends before the answer"
+	case p.first == record.ByServer && !s.superseded:
+		return true, "the server ended without an answer"
+	case p.answered > ex.Seq:
+		return true, "the server answered later requests and not this one"
+	}
+	return false, "the host left before the answer"
 }
 
 // capture says how completely each wire channel was captured (grading.md 0.1).
@@ -139,6 +166,13 @@ func (s *sess) capture(pending int) {
 	}
 	if s.unread {
 		partly("a line was too long to be read")
+	}
+	for i, why := range s.lossy {
+		if i == 8 {
+			partly("and %d more requests that could not be read", len(s.lossy)-i)
+			break
+		}
+		partly("%s", why)
 	}
 	c.ToolCalls, c.ToolErrors, c.ToolResults, c.ToolCallTimings = base, base, base, base
 	if pending > 0 {

@@ -36,7 +36,7 @@ func waitsForClient(method string) bool {
 	return false
 }
 
-func (p *process) clientRequest(o *open, m *message, meta *object, w where) {
+func (p *channel) clientRequest(o *open, m *message, meta *object, w where) {
 	s := o.s
 	s.clientMeta(o, meta)
 	switch o.ex.Method {
@@ -62,7 +62,7 @@ func (p *process) clientRequest(o *open, m *message, meta *object, w where) {
 }
 
 // clientAnswered reads what the answer to a request of the client's says.
-func (p *process) clientAnswered(o *open, m *message, w where, state ExchangeState) {
+func (p *channel) clientAnswered(o *open, m *message, w where, state ExchangeState) {
 	s, ex := o.s, o.ex
 	ok := state == ExchangeResult
 	if ok {
@@ -119,11 +119,13 @@ func (s *sess) listed(o *open, m *message, w where, state ExchangeState) {
 	if page == nil || o.ex.Late {
 		return
 	}
-	switch state {
-	case ExchangeResult:
+	switch {
+	case w.challenged():
+		s.lists.Unanswered(page, false, "the server asked for credentials")
+	case state == ExchangeResult:
 		next, has := m.result.text(fNextCursor)
 		s.lists.Answer(page, w.seq, m.result.token(fTools), next, has)
-	case ExchangeError:
+	case state == ExchangeError:
 		s.lists.Fail(page, w.seq, o.ex.Error.Code, o.ex.Error.Message)
 	default:
 		s.lists.Fail(page, w.seq, 0, "the answer is malformed")
@@ -172,16 +174,19 @@ func (s *sess) serverAnswered(o *open, at int64) {
 	o.waits = nil
 }
 
-func (p *process) notification(m *message, w where) *sess {
+func (p *channel) notification(m *message, w where) *sess {
 	p.begins(m, w)
 	s := p.cur
+	if w.x != nil && w.from == record.Client {
+		w.x.noted++
+	}
 	if w.from == record.Client && m.method == methodCall {
 		// A call all the same: it was sent, and servers carry it out.
 		ex := &Exchange{From: w.from, Seq: w.seq, Index: w.index, At: w.at, Method: m.method, State: ExchangeUnanswered}
 		o := &open{ex: ex, s: s}
 		ex.Undelivered = p.isUndelivered(w.from, w.off, w.end)
 		if m.has(fParams) {
-			ex.Params = p.value(w.line, m.at[fParams])
+			ex.Params = p.value(w.line, m.at(fParams))
 		}
 		s.count(m, w)
 		meta, _ := m.params.object(fMeta)
@@ -213,7 +218,7 @@ func (p *process) notification(m *message, w where) *sess {
 }
 
 // cancelled takes notifications/cancelled of either side for a request of its own.
-func (p *process) cancelled(m *message, w where) {
+func (p *channel) cancelled(m *message, w where) {
 	t := m.params.token(fRequestID)
 	if t == nil {
 		p.cur.remark(FlagBadParams, w.seq, w.from, noteCancelled+" without requestId")

@@ -3,112 +3,49 @@ package session
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/sixlink/sixlink/record"
-	"github.com/sixlink/sixlink/record/session/catalog"
 )
 
 // stderrTail is how many bytes of stderr a session keeps.
 const stderrTail = 2 << 10
 
-// process is the channel of a stdio recording: one server process, in which ids
-// are unique by direction. It holds one session, or several when the host shook
-// hands more than once.
+// process is a stdio recording's carrier: one server process. It holds one
+// session, or several when the host shook hands more than once.
 type process struct {
-	d        *Decoder
-	pid      int
-	command  []string
-	started  bool // a start record was seen
-	midway   bool // the recording begins inside the process's life
-	opening  bool // no client message, and no reply, has been seen yet
-	sessions []*sess
-	cur      *sess
+	channel
+	pid     int
+	command []string
 
 	lines map[record.From]*partial // lines whose parts are being put together
 	seen  map[record.From]bool     // directions that have had a line
-	// asked has the requests of each side, open and done.
-	asked map[record.From]*requests
-	early []earlyReply
 
-	gapSeq      int64 // the last seq that a gap on the wire reaches; 0: none
-	firstGap    int64 // where the first one stands
+	made        bool // the server's next line is sixlink's own
 	tail        []byte
-	answered    int64 // the latest request (seq) of the client that was answered, pings left out
 	exitSeq     int64
 	exit        *record.Exit
 	signals     []string // that were passed on to the process
 	stdoutEOF   bool
-	openEnd     bool   // the recording ends while the server could still have answered
 	first       string // who ended it
 	firstSeq    int64
-	firstSignal bool        // first rests on a signal that the process may survive
-	firstEOF    bool        // first rests on the host's end of file, and it may still read
-	deaf        bool        // the host does not read any more
-	unsent      []lostRange // what never reached the other side
-}
-
-// lostRange is what did not reach the other side of one direction.
-type lostRange struct {
-	from     record.From
-	off, end int64 // end 0: everything from off on
-}
-
-func (l lostRange) hits(from record.From, start, end int64) bool {
-	return l.from == from && end > l.off && (l.end == 0 || start < l.end)
-}
-
-// sess is a session that is being made.
-type sess struct {
-	*Session
-	p       *process
-	lists   *catalog.Builder
-	pages   map[*Exchange]*catalog.Request
-	byUse   map[string]*call // by the host's tool-use id
-	rounds  []*call          // that wait for the client to resume them
-	elicits []*call          // that were answered with -32042 and may be tried again
-	calls   []*call          // all, in order
-	open    []*call          // without a final answer
-	tasks   map[string]*call
-	status  map[string]taskStatus // of tasks that no call is known for yet
-	orphans []int64               // seqs of replies of the server's that belong to no request
-
-	modern     bool // a request carried its version
-	modernOK   bool // and one other than a probe succeeded
-	legacyOK   bool // initialize succeeded
-	wireGaps   []record.Gap
-	superseded bool // another initialize came in the same process
-	capsKnown  bool // the server's capabilities are on record
-	extensions bool // and name extensions of the protocol
-	clientExt  bool // a request of the client's names extensions
-	unread     bool // a line was too long to be read
+	firstSignal bool // first rests on a signal that the process may survive
+	firstEOF    bool // first rests on the host's end of file, and it may still read
+	deaf        bool // the host does not read any more
 }
 
 func newProcess(d *Decoder, rec *record.Record) *process {
-	p := &process{d: d, command: d.hdr.Command, opening: true,
-		lines: map[record.From]*partial{}, seen: map[record.From]bool{},
-		asked: map[record.From]*requests{record.Client: newRequests(), record.Server: newRequests()}}
+	p := &process{channel: newChannel(d), command: d.hdr.Command,
+		lines: map[record.From]*partial{}, seen: map[record.From]bool{}}
+	p.over, p.opening = p, true
 	p.midway = d.first && (rec.Seq > 1 || d.hdr.Segment > 0 || d.hdr.FirstSeq > 1)
 	p.newSession(rec.Seq, rec.At)
 	return p
 }
 
 func (p *process) newSession(seq, at int64) *sess {
-	s := &sess{p: p, lists: catalog.NewBuilder(), pages: map[*Exchange]*catalog.Request{}, byUse: map[string]*call{},
-		tasks: map[string]*call{}, status: map[string]taskStatus{},
-		Session: &Session{Transport: "stdio", FirstSeq: seq, FirstAt: at, LastSeq: seq, LastAt: at,
-			Messages: map[record.From]int{}, Lines: map[record.From]int{}, Blank: map[record.From]int{}, Nonmessage: map[record.From]int{}}}
-	p.sessions = append(p.sessions, s)
+	s := p.channel.newSession("stdio", seq, at)
 	p.d.res.Sessions = append(p.d.res.Sessions, s.Session)
-	p.cur = s
 	return s
-}
-
-// touch widens the session to a record.
-func (s *sess) touch(seq, at int64) {
-	if seq > s.LastSeq {
-		s.LastSeq, s.LastAt = seq, max(at, s.LastAt)
-	}
 }
 
 // busy tells whether the process has had any traffic or end.
@@ -121,6 +58,9 @@ func (p *process) frame(rec *record.Record) {
 		return
 	}
 	if l := p.join(rec); l != nil {
+		if l.from == record.Server {
+			l.made, p.made = p.made, false
+		}
 		p.line(l)
 	}
 }
@@ -224,6 +164,7 @@ func (p *process) passedOn() bool {
 func (p *process) lost(g record.Gap, seq int64) {
 	s := p.cur
 	s.Gaps = append(s.Gaps, g)
+	p.made = false // the line that it was about may be lost
 	for from, part := range p.lines {
 		if _, hit := g.Streams[from]; part.open && (hit || len(g.Streams) == 0) {
 			p.cut(part, "a gap lies inside the line")
@@ -239,10 +180,6 @@ func (p *process) lost(g record.Gap, seq int64) {
 	s.wireGaps = append(s.wireGaps, g)
 	s.lists.Gap()
 }
-
-// maxUnsent bounds how many undelivered records are held against requests: a
-// recorder writes one or two.
-const maxUnsent = 64
 
 // undelivered takes an undelivered record.
 func (p *process) undelivered(rec *record.Record) {
@@ -268,9 +205,4 @@ func (p *process) undelivered(rec *record.Record) {
 			}
 		}
 	}
-}
-
-// isUndelivered tells whether bytes that are read now are known not to have arrived.
-func (p *process) isUndelivered(from record.From, start, end int64) bool {
-	return slices.ContainsFunc(p.unsent, func(l lostRange) bool { return l.hits(from, start, end) })
 }

@@ -50,6 +50,20 @@ const (
 	FlagUnresumed  = "unresumed"   // an input round was answered by a request that could not be joined with certainty
 	FlagWaitShared = "wait-shared" // several calls were open while the server waited for the client
 
+	// On HTTP exchanges.
+
+	FlagMislabelled = "body-does-not-fit-type"         // the body is not what its Content-Type says: it is not read
+	FlagEncoding    = "unreadable-encoding"            // it cannot be unpacked
+	FlagUnreadBody  = "unread-body"                    // it is hidden, or not all on record
+	FlagHTTPError   = "http-error"                     // a status of 400 and more to a request
+	FlagAccepted    = "accepted-request"               // 202 to a request
+	FlagByExchange  = "by-exchange"                    // an error that names no request answers its exchange's
+	FlagHalfEvent   = "half-event"                     // a stream ended inside an event
+	FlagEventType   = "event-type"                     // an event of a type that MCP does not know
+	FlagRedirect    = "redirect-leaves-proxy"          // a redirect to an absolute URL: followed, it goes past the recorder
+	FlagMetadata    = "resource-metadata-other-origin" // OAuth metadata that names another address than the client used
+	FlagSessionGone = "session-gone"                   // 404 to a session's id
+
 	// On sessions.
 
 	FlagEraFallback = "era-fallback" // a probe of the stateless era, then initialize
@@ -67,12 +81,16 @@ const maxRemarks = 1000
 
 // remark takes an observation; detail is a short sentence, never empty.
 func (s *sess) remark(flag string, seq int64, from record.From, detail string) {
+	s.addRemark(Remark{Seq: seq, From: from, Flag: flag, Detail: detail})
+}
+
+func (s *sess) addRemark(r Remark) {
 	if s.RemarkCounts == nil {
 		s.RemarkCounts = map[string]int{}
 	}
-	s.RemarkCounts[flag]++
-	if s.RemarkCounts[flag] <= maxRemarks {
-		s.Remarks = append(s.Remarks, Remark{Seq: seq, From: from, Flag: flag, Detail: detail})
+	s.RemarkCounts[r.Flag]++
+	if s.RemarkCounts[r.Flag] <= maxRemarks {
+		s.Remarks = append(s.Remarks, r)
 	}
 }
 

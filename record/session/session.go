@@ -50,7 +50,7 @@ type Session struct {
 	// ID is "s1", "s2", … in the order of first records.
 	ID              string
 	Era             Era
-	Transport       string // "stdio"
+	Transport       string // "stdio", "http" (one endpoint) or "http+sse" (2024-11-05: two)
 	ProtocolVersion string // as negotiated; empty when it never was
 	Client, Server  Peer
 	// Basis says what makes these records one session, in words.
@@ -118,6 +118,14 @@ type Connection struct {
 	FirstSuccessSeq int64
 	// Unsupported is the last answer with -32022 (unsupported protocol version).
 	Unsupported *Exchange
+	// Unreached is set when a request could not be sent on to an HTTP server.
+	Unreached *Unreached
+	// Ended says, in words, how the HTTP exchange of an initialize ended that was
+	// not answered; EndedSeq is the record that shows it.
+	Ended    string
+	EndedSeq int64
+	// EndedBy is the state that a call would have which ended so.
+	EndedBy CallState
 	// BeganMidway says that the recording begins inside the session.
 	BeganMidway bool
 	// StderrTail is the end of what the server wrote to stderr, at most 2 KiB.
@@ -129,6 +137,12 @@ type SpawnError struct {
 	Seq   int64
 	Error string
 	Code  int // 126 or 127
+}
+
+// Unreached is a request that sixlink could not send on: What is connect, tls or send.
+type Unreached struct {
+	Seq         int64
+	What, Error string
 }
 
 // End is how the session ended.
@@ -209,6 +223,28 @@ type Exchange struct {
 	// Progress counts notifications/progress for it.
 	Progress int
 	Remarks  []Remark
+	// HTTP says in which HTTP exchanges request and answer came; nil over stdio.
+	HTTP *HTTP
+}
+
+// HTTP is where a request and its answer came over HTTP.
+type HTTP struct {
+	// Exchange is the number of the HTTP exchange that the request came in: in its
+	// request, for one of the client's, else in its response.
+	Exchange int64
+	// Event and EventID are the index of the server-sent event that the request was,
+	// for one of the server's, and the stream's last event id there; -1: it was none.
+	Event   int
+	EventID string
+	// Status is that of the response to Exchange; 0: there was none.
+	Status int
+	// AnswerExchange, AnswerEvent and AnswerEventID say the same of the answer that
+	// counts; 0: there is none.
+	AnswerExchange int64
+	AnswerEvent    int
+	AnswerEventID  string
+
+	x *httpExchange // while nobody answered
 }
 
 // RPCError is the error member of an answer. Code keeps its exact spelling when
@@ -217,6 +253,9 @@ type RPCError struct {
 	Code    int64
 	RawCode string
 	Message string
+	// NoCode says that the answer was an HTTP status alone (RawCode), without a
+	// JSON-RPC error of the server's.
+	NoCode bool
 }
 
 // CallState is how a call ended (wire.md 3.3).
@@ -283,6 +322,10 @@ type Call struct {
 	// Attempts are the exchanges that make up the call, in order; one in most cases.
 	Attempts []*Exchange
 	Task     *Task
+	// Ended says, in words, how a call's HTTP exchange ended, where no answer came;
+	// EndedSeq is the record that shows it.
+	Ended    string
+	EndedSeq int64
 	// Catalog is the list that held when the call was made: the last one that
 	// was begun before it; nil when there is none. Stale says that the list had
 	// been announced as changed and was not fetched again.
@@ -316,6 +359,10 @@ type Orphan struct {
 	Duplicate bool  // the request had been answered already
 	RequestOf int64 // the request's seq, for a duplicate
 	Hint      string
+	// Exchange, Event and EventID say where it came over HTTP, as in [HTTP].
+	Exchange int64
+	Event    int
+	EventID  string
 }
 
 // Remark is an observation on a line or on the session. Flag is one of the
@@ -325,6 +372,8 @@ type Remark struct {
 	From   record.From // empty: on the session
 	Flag   string
 	Detail string
+	// Exchange is the HTTP exchange that it is about; 0: none, or stdio.
+	Exchange int64
 }
 
 // Value says where a JSON value stands: in which records' data, and where in

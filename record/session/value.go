@@ -21,6 +21,7 @@ type frameData struct {
 	held []byte
 	src  Source
 	refs []record.Ref
+	fix  *derived // of HTTP: how the data comes out of those records
 }
 
 // Bytes returns the value's JSON text as it stood on the wire. The caller must
@@ -37,6 +38,11 @@ func (v Value) Bytes() ([]byte, error) {
 		var err error
 		if b, err = v.frame.src.Fetch(v.frame.refs); err != nil {
 			return nil, fmt.Errorf("fetch value: %w", err)
+		}
+		if v.frame.fix != nil {
+			if b, err = v.frame.fix.of(b); err != nil {
+				return nil, fmt.Errorf("fetch value: %w", err)
+			}
 		}
 	}
 	if v.off < 0 || v.off+v.n > int64(len(b)) {
