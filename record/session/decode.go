@@ -148,7 +148,7 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindClosing:
 		d.closing = rec.Closing
 		return
-	case record.KindClock:
+	case record.KindClock, record.KindConversation: // the latter is the host's side (record/host)
 	case record.KindStart:
 		d.start(rec)
 	case record.KindFrame:

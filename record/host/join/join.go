@@ -30,6 +30,8 @@ type Wire struct {
 	HostSession string
 	// Masked says that credentials in the recording are filler.
 	Masked bool
+
+	light *wire // what was read of it already (Light)
 }
 
 // DefaultWindow is how far a call on the wire may lie outside the time in which

@@ -188,3 +188,44 @@ func TestManyEqualCalls(t *testing.T) {
 		}
 	}
 }
+
+// A join of what was read before says the same as one of whole sessions.
+func TestLight(t *testing.T) {
+	for _, rig := range rigs {
+		cs, ws := hosts(t, rig.dir, rig.talk), wires(t, false, rig.dir, "wire.jsonl")
+		want := join.Join(cs, ws, join.Options{})
+		var light []join.Wire
+		for _, w := range ws {
+			l := join.Light(w)
+			if len(l.Session.Calls) > 0 && (l.Session.Calls[0].Attempts != nil || !l.Session.Calls[0].Arguments.IsZero()) {
+				t.Fatal("it holds on to the recording")
+			}
+			light = append(light, l)
+		}
+		for range 2 { // it may be used again
+			got := join.Join(cs, light, join.Options{})
+			for i := range cs {
+				if d := cmp.Diff(told(want, i), told(got, i)); d != "" {
+					t.Errorf("%s: -whole +light\n%s", rig.dir, d)
+				}
+			}
+		}
+	}
+}
+
+// A transcript that was redacted joins as before, and twice is once.
+func TestRedacted(t *testing.T) {
+	r := rec{id: "r", tools: []string{"login"}, calls: []sent{{ms: 1001, tool: "login", args: `{"user":"u","password":"hunt2"}`, meta: use("t1")}}}
+	c := talk("claude-code", "s", said{id: "t1", name: "mcp__shop__login", args: `{"user":"u","password":"hunt2","list":[{"apiKey":1}],"token":""}`, ms: 1000, end: 1200})
+	c.Calls[0].Args.JSON = []byte(`{"user":"u","password":"hunt2"}`)
+	for range 2 {
+		j := join.Join([]*host.Conversation{c}, r.wires(t), join.Options{})
+		if d := cmp.Diff([]string{"joined", "0 -> r:5 exact id, sure"}, told(j, 0)); d != "" {
+			t.Error(d)
+		}
+		c.Redact(func(int) bool { return true })
+		if got := string(c.Calls[0].Args.JSON); got != `{"user":"u","password":"[redacted]"}` || c.Calls[0].Args.SHA256 == "" {
+			t.Errorf("%s %q", got, c.Calls[0].Args.SHA256)
+		}
+	}
+}

@@ -31,7 +31,12 @@ type wireCall struct {
 	args  argsKey
 	known bool
 	of    *hostCall // the call that it is
+	// hidden is the canonical form of arguments of which the recording may hide a part.
+	hidden []byte
 }
+
+// maxMasked bounds the arguments with hidden parts that are compared, in bytes.
+const maxMasked = 64 << 10
 
 // argsKey is the hash of canonical arguments (hosts.md 5, tier 2).
 type argsKey [sha256.Size]byte
@@ -39,6 +44,15 @@ type argsKey [sha256.Size]byte
 var noArguments = hashArgs([]byte("{}"))
 
 func newWire(i int, in *Wire) *wire {
+	if r := in.light; r != nil {
+		w := &wire{Wire: in, index: i, tools: r.tools, withIDs: r.withIDs}
+		for _, c := range r.calls {
+			own := *c
+			own.w, own.of = w, nil
+			w.calls = append(w.calls, &own)
+		}
+		return w
+	}
 	w := &wire{Wire: in, index: i, tools: tools{has: map[string]bool{}}}
 	for _, l := range in.Session.Lists {
 		for k := range l.Tools {
@@ -58,6 +72,28 @@ func newWire(i int, in *Wire) *wire {
 	return w
 }
 
+// Light reads what a join needs of a session and lets go of the rest, so that the
+// recording may be closed and many be joined at once. The calls of the result are
+// copies: they name records, and hold neither values nor attempts.
+func Light(w Wire) Wire {
+	if w.light != nil {
+		return w
+	}
+	full := newWire(0, &w)
+	s := w.Session
+	light := &session.Session{ID: s.ID, Server: s.Server, Client: s.Client, FirstSeq: s.FirstSeq, LastSeq: s.LastSeq, FirstAt: s.FirstAt, LastAt: s.LastAt}
+	for _, c := range full.calls {
+		c.arguments()
+		own := &session.Call{Seq: c.c.Seq, Index: c.c.Index, Tool: c.c.Tool, NameOK: c.c.NameOK, State: c.c.State, At: c.c.At,
+			AnswerSeq: c.c.AnswerSeq, AnswerAt: c.c.AnswerAt, Late: c.c.Late, BadIsError: c.c.BadIsError, ToolUseID: c.c.ToolUseID}
+		c.c = own
+		light.Calls = append(light.Calls, own)
+	}
+	w.Session, w.light = light, full
+	full.Wire = nil
+	return w
+}
+
 // ref names the call to the caller.
 func (c *wireCall) ref() Ref { return Ref{Wire: c.w.index, Call: c.c} }
 
@@ -71,6 +107,9 @@ func (c *wireCall) arguments() (argsKey, bool) {
 		default:
 			if b, err := c.c.Arguments.Bytes(); err == nil {
 				c.args, c.known = hashOf(b)
+				if c.w.Wire != nil && c.w.Masked && bytes.IndexByte(b, '*') >= 0 && len(b) <= maxMasked {
+					c.hidden, _ = jsonscan.Canonical(b)
+				}
 			}
 		}
 	}
@@ -98,7 +137,7 @@ func hostArgs(c *host.Call) (argsKey, bool) {
 		return argsKey{}, false
 	case c.Args == nil:
 		return noArguments, true
-	case len(c.Args.JSON) > 0:
+	case c.Args.SHA256 == "" && len(c.Args.JSON) > 0:
 		return hashOf(c.Args.JSON)
 	}
 	b, err := hex.DecodeString(c.Args.SHA256)
@@ -109,22 +148,21 @@ func hostArgs(c *host.Call) (argsKey, bool) {
 }
 
 // sameBehindMask says that the host's arguments may be those on the wire, of which
-// the recording hides credentials: filler ("*", "0") stands for as many bytes.
+// the recording hides credentials: filler stands for as many bytes. Where the
+// transcript hides them itself nothing can be said against it.
 func sameBehindMask(h *host.Call, c *wireCall) bool {
-	if !c.w.Masked || h.Args == nil || len(h.Args.JSON) == 0 {
+	if c.hidden == nil || h.Args == nil || len(h.Args.JSON) == 0 {
 		return false
 	}
-	b, err := c.c.Arguments.Bytes()
-	if err != nil {
+	if h.Args.SHA256 != "" {
+		return true
+	}
+	mine, ok := jsonscan.Canonical(h.Args.JSON)
+	if !ok || len(c.hidden) != len(mine) {
 		return false
 	}
-	wire, ok1 := jsonscan.Canonical(b)
-	mine, ok2 := jsonscan.Canonical(h.Args.JSON)
-	if !ok1 || !ok2 || len(wire) != len(mine) || !bytes.ContainsRune(wire, '*') {
-		return false
-	}
-	for i := range wire {
-		if wire[i] != mine[i] && wire[i] != '*' {
+	for i := range mine {
+		if c.hidden[i] != mine[i] && c.hidden[i] != '*' {
 			return false
 		}
 	}
