@@ -220,7 +220,7 @@ func (w *work) session(s *session.Session) {
 	case 1:
 		joined = of[0]
 		if joined.right() {
-			talk = conversationOf(joined.Join.Talk, w.suite.Usage)
+			talk = conversationOf(joined.Join, w.suite.Usage)
 		}
 	default:
 		w.d.unclear = true

@@ -78,13 +78,15 @@ func (t *Talk) has(c *hostjoin.Call) bool {
 }
 
 // turnsOf maps the conversation's turns to those of the user: work that no prompt
-// began is no turn of his (hosts.md 4, rule 1). -1: none.
-func turnsOf(c *host.Conversation) []int {
+// began is no turn of his (hosts.md 4, rule 1), nor is a turn that was copied from
+// another conversation that is there, too. -1: none.
+func turnsOf(j *hostjoin.Conversation) []int {
+	c := j.Talk
 	out := make([]int, len(c.Turns))
 	n := 0
 	for i := range c.Turns {
 		out[i] = -1
-		if c.Turns[i].Origin != host.System {
+		if t := &c.Turns[i]; t.Origin != host.System && (!j.Continues || t.CopiedFrom == "") {
 			out[i] = n
 			n++
 		}
@@ -94,13 +96,19 @@ func turnsOf(c *host.Conversation) []int {
 
 // conversationOf is a transcript as checks read it (grading.md 0.1). Its channels are
 // complete where the importer says that all is there.
-func conversationOf(c *host.Conversation, u UsageRule) *predicate.Conversation {
+func conversationOf(j *hostjoin.Conversation, u UsageRule) *predicate.Conversation {
+	c := j.Talk
 	out := &predicate.Conversation{TurnsState: stateOf(c.Caps.Turns), FinalTextState: session.Absent, RenderState: session.Absent,
 		Why: map[predicate.Channel]string{}, Models: slices.Clone(c.Models)}
+	of := turnsOf(j)
 	if out.TurnsState != session.Absent {
-		out.TurnCount, out.TurnCountKnown = int64(c.TurnCount()), true
+		out.TurnCountKnown = true
+		for i := range c.Turns {
+			if of[i] >= 0 {
+				out.TurnCount += int64(max(1, len(c.Turns[i].Prompts)))
+			}
+		}
 	}
-	of := turnsOf(c)
 	for i := range c.Turns {
 		t := &c.Turns[i]
 		if of[i] < 0 {
@@ -176,8 +184,7 @@ func finalText(t *host.Turn) (text string, has bool, state session.CaptureState,
 // and turns of the calls, and the calls that never reached the wire (grading.md 0.1,
 // row toolCalls). It returns the session as far as it is this conversation's.
 func (t *Talk) join(ev *predicate.Evidence, s *session.Session, suite *Suite) *session.Session {
-	c := t.Join.Talk
-	ev.Conversation = conversationOf(c, suite.Usage)
+	ev.Conversation = conversationOf(t.Join, suite.Usage)
 	ev.Join = &predicate.Join{Model: suite.ModelEvidence}
 	if !t.right() {
 		ev.Conversation, ev.Join.NotJoined = nil, "no call of it is this session's beyond doubt"
@@ -230,7 +237,7 @@ func (t *Talk) own(ev *predicate.Evidence, s *session.Session) *session.Session 
 // It returns each wire call's place in the conversation.
 func (t *Talk) place(ev *predicate.Evidence) map[predicate.CallRef]int {
 	c := t.Join.Talk
-	of := turnsOf(c)
+	of := turnsOf(t.Join)
 	turn := func(k *host.Call) int {
 		if k.Turn < 0 || k.Turn >= len(of) {
 			return -1
@@ -430,7 +437,7 @@ func (t *Talk) server(wire int) string {
 // elsewhere makes the evidence of calls partial where the conversation has calls of
 // the same server in another session: this one is a part of what happened.
 func (t *Talk) elsewhere(ev *predicate.Evidence) {
-	n := len(t.Join.Copied)
+	n := 0
 	for i := range t.Join.Calls {
 		j := &t.Join.Calls[i]
 		if !j.Paired() || t.has(j) {

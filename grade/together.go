@@ -130,7 +130,7 @@ func (p *part) begin() time.Time {
 // together grades the sessions of one conversation as one trial.
 func (w *work) together(parts []*part) {
 	whole := &Talk{Join: parts[0].talk.Join, Wires: parts[0].talk.Wires}
-	talk := conversationOf(whole.Join.Talk, w.suite.Usage)
+	talk := conversationOf(whole.Join, w.suite.Usage)
 	c, ok := w.claim(parts[0].own, talk)
 	if !ok {
 		return

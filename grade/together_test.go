@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sixlink/sixlink/fixtures"
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/chain"
@@ -194,5 +196,38 @@ cases:
 	narrow := trial("servers: [shop]\n"+strings.Replace(suite, ", {toolName: search_docs}", "", 1), false)
 	if narrow.Word != grade.Passed || narrow.Calls != 1 {
 		t.Errorf("%s %d calls %s", narrow.Word, narrow.Calls, links(narrow))
+	}
+}
+
+// 1.0.98 begins another file at each resume and copies the history into it: with all
+// files given each is graded on what it adds.
+func TestCopiedHistory(t *testing.T) {
+	recs, groups := pile(t, "rig-claude-code/1.0.98", "projects", nil)
+	if len(groups) != 0 {
+		t.Errorf("groups %v", groups)
+	}
+	v := gradeAll(t, `defaults: {assertions: [{type: turnCountUnder, turns: 2}, {type: noToolErrors}, {type: responseContains, needle: 2 days}, {type: firstToolWas, toolName: lookup_order}, {type: toolCallCountUnder, count: 3}]}`, recs, grade.Options{})
+	got := map[string]string{}
+	for _, tr := range v.Cases[0].Trials {
+		got[tr.Recording] = strings.Join(outcomes(&tr), ", ")
+	}
+	const all = "turnCountUnder pass, noToolErrors pass, responseContains pass, firstToolWas pass, toolCallCountUnder pass"
+	want := map[string]string{"conn-2756": "turnCountUnder fail, noToolErrors fail, responseContains fail, firstToolWas pass, toolCallCountUnder fail", "conn-2925": all, "conn-3045": all}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s\nskipped %+v", d, v.Skipped)
+	}
+}
+
+// Gemini checks arguments itself: what it refused never reached the wire, is a choice
+// of the model's, and counts for argumentsMatchToolSchema.
+func TestRefusedByTheHost(t *testing.T) {
+	recs, _ := pile(t, "rig-gemini-cli/0.61.0", "chats", nil)
+	v := gradeAll(t, `defaults: {assertions: [{type: argumentsMatchToolSchema}, {type: toolCallCountUnder, count: 6}, {type: toolResultContains, toolName: lookup_order, needle: A-1003}]}`, recs, grade.Options{})
+	tr := &v.Cases[0].Trials[0]
+	if d := cmp.Diff([]string{"argumentsMatchToolSchema fail", "toolCallCountUnder fail", "toolResultContains pass"}, outcomes(tr)); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if r := tr.Rows[0]; !strings.Contains(r.Reason, "never reached the server") {
+		t.Error(r.Reason)
 	}
 }

@@ -207,7 +207,10 @@ type Conversation struct {
 	// Copied are calls (indices in Talk.Calls) that another of the conversations
 	// made: a resume copied its history. Elsewhere counts calls of servers that the
 	// recordings are not about.
-	Copied    []int
+	Copied []int
+	// Continues says that it goes on from another of the conversations: its turns with
+	// CopiedFrom are that one's.
+	Continues bool
 	Elsewhere int
 	// Sessions are those that belong to the conversation (indices), and the best
 	// tier of each.
@@ -291,6 +294,8 @@ type talk struct {
 	keys map[*wire]map[string]bool
 	// paired are those of all pairs, made when the pairs are.
 	paired map[*wire]map[string]bool
+	// shown are the tools of sessions by the names that the host may give them.
+	shown map[*wire]map[string][]string
 	// parts are its sessions.
 	parts map[*wire]*Part
 	out   Conversation
@@ -320,7 +325,7 @@ type hostCall struct {
 
 func newTalk(i int, c *host.Conversation) *talk {
 	t := &talk{index: i, c: c, rule: ruleOf(c.Host.Name), byID: map[string]*hostCall{}, ids: map[string]bool{}, turns: map[string]int{},
-		keys: map[*wire]map[string]bool{}, paired: map[*wire]map[string]bool{}, parts: map[*wire]*Part{}}
+		keys: map[*wire]map[string]bool{}, paired: map[*wire]map[string]bool{}, shown: map[*wire]map[string][]string{}, parts: map[*wire]*Part{}}
 	t.out.Talk = c
 	for _, id := range c.SessionIDs {
 		t.ids[id] = true
@@ -364,6 +369,10 @@ func (j *joiner) copies() {
 		}
 	}
 	for _, t := range j.talks {
+		for i := range t.c.Turns {
+			from := t.c.Turns[i].CopiedFrom
+			t.out.Continues = t.out.Continues || from != "" && owner[from] != nil && owner[from] != t
+		}
 		t.calls = slices.DeleteFunc(t.calls, func(h *hostCall) bool {
 			n := h.c.Turn
 			if n < 0 || n >= len(t.c.Turns) {

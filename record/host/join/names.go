@@ -50,17 +50,22 @@ func (t *tools) add(name string) {
 	}
 }
 
-// same says that the host may show tool raw as shown.
-func (r rule) same(raw, shown string) bool {
-	if raw == shown {
-		return true
+// shownAs are the session's tools by what the host may show them as.
+func (t *talk) shownAs(w *wire) map[string][]string {
+	if m := t.shown[w]; m != nil {
+		return m
 	}
-	for _, form := range r(raw) {
-		if form == shown {
-			return true
+	m := map[string][]string{}
+	for _, raw := range w.tools.names {
+		m[raw] = append(m[raw], raw)
+		for _, form := range t.rule(raw) {
+			if l := m[form]; len(l) == 0 || l[len(l)-1] != raw {
+				m[form] = append(l, raw)
+			}
 		}
 	}
-	return false
+	t.shown[w] = m
+	return m
 }
 
 // maxSplits bounds how many ways to part one name are tried.
@@ -134,8 +139,8 @@ func (t *talk) resolve(c *host.Call, w *wire) []string {
 		if !t.serverOK(s.server, w) {
 			continue
 		}
-		for _, name := range w.tools.names {
-			if !seen[name] && t.rule.same(name, s.tool) {
+		for _, name := range t.shownAs(w)[s.tool] {
+			if !seen[name] {
 				seen[name] = true
 				found = append(found, name)
 			}

@@ -12,6 +12,7 @@ import (
 func (j *joiner) rests() {
 	for _, t := range j.talks {
 		t.leaveIdle()
+		t.pairKeys()
 		t.hostSide(j)
 		t.wireSide(j)
 		t.judge()
@@ -48,11 +49,11 @@ func (t *talk) concerns(h *hostCall, j *joiner) (tool string, ok bool) {
 		if p == nil {
 			continue
 		}
-		if keys := t.pairedKeys(w); h.c.Server != "" && keys[h.c.Server] {
+		if keys := t.paired[w]; h.c.Server != "" && keys[h.c.Server] {
 			ok = true
 		}
 		found := t.resolve(h.c, w)
-		if len(found) > 0 && t.keyOK(h, w) && (len(t.pairedKeys(w)) == 0 || h.c.Server == "" || t.pairedKeys(w)[h.c.Server]) {
+		if len(found) > 0 && t.keyOK(h, w) && (len(t.paired[w]) == 0 || h.c.Server == "" || t.paired[w][h.c.Server]) {
 			ok = true
 		}
 		for _, f := range found {
@@ -67,21 +68,22 @@ func (t *talk) concerns(h *hostCall, j *joiner) (tool string, ok bool) {
 	return tool, ok
 }
 
-// pairedKeys are the server keys of the calls that are paired with the session's.
-func (t *talk) pairedKeys(w *wire) map[string]bool {
-	if keys := t.paired[w]; keys != nil {
-		return keys
+// pairKeys finds the server keys of the calls that are paired with each session's.
+func (t *talk) pairKeys() {
+	for w, keys := range t.keys {
+		t.paired[w] = keys
 	}
-	keys := map[string]bool{}
 	for _, h := range t.calls {
 		for _, c := range h.wires {
-			if c.w == w && h.certainty != Ambiguous {
-				keys[h.c.Server] = true
+			if t.keys[c.w] != nil || h.certainty == Ambiguous {
+				continue
 			}
+			if t.paired[c.w] == nil {
+				t.paired[c.w] = map[string]bool{}
+			}
+			t.paired[c.w][h.c.Server] = true
 		}
 	}
-	t.paired[w] = keys
-	return keys
 }
 
 func (t *talk) hostSide(j *joiner) {
@@ -217,6 +219,7 @@ func (j *joiner) hints(t *talk) {
 
 func (t *talk) wireSide(j *joiner) {
 	first, last := t.span()
+	maybe := t.unsure(j)
 	for _, w := range j.wireOrder {
 		if t.parts[w] == nil {
 			continue
@@ -233,7 +236,7 @@ func (t *talk) wireSide(j *joiner) {
 				out.Kind, out.Why = OtherConversation, "the ids on the wire are another conversation's"
 			case c.meta.gated != "" && t.byID[c.meta.gated] != nil:
 				out.Kind, out.Why = PermissionPrompt, "asks for leave to make the call "+c.meta.gated
-			case t.maybe(c):
+			case maybe[c.key()]:
 				out.Kind, out.Why = WireUnclear, "one of several calls that may be the host's"
 			case !c.at.IsZero() && !first.IsZero() && (c.at.Before(first.Add(t.shift()-j.o.Window)) || c.at.After(last.Add(t.shift()+j.o.Window))):
 				out.Kind, out.Why = OutsideTranscript, "sent outside the time that the transcript covers"
@@ -245,19 +248,30 @@ func (t *talk) wireSide(j *joiner) {
 	}
 }
 
-// maybe says that some call of the conversation with the same tool and arguments
-// was left without a sure pair.
-func (t *talk) maybe(c *wireCall) bool {
-	args, ok := c.arguments()
-	if !ok {
-		return false
-	}
+// unsure are the tools and arguments of calls that were left without a sure pair.
+func (t *talk) unsure(j *joiner) map[contentKey]bool {
+	out := map[contentKey]bool{}
 	for _, h := range t.calls {
-		if h.tried && h.known && h.args == args && (h.unclear || h.certainty == Ambiguous) && slices.Contains(t.resolve(h.c, c.w), c.c.Tool) {
-			return true
+		if !h.tried || !h.known || !h.unclear && h.certainty != Ambiguous {
+			continue
+		}
+		for _, w := range j.wireOrder {
+			for _, tool := range t.resolve(h.c, w) {
+				out[contentKey{tool, h.args}] = true
+			}
 		}
 	}
-	return false
+	return out
+}
+
+// key is what the call has in common with others like it; one whose arguments cannot
+// be read is like none.
+func (c *wireCall) key() contentKey {
+	args, ok := c.arguments()
+	if !ok {
+		return contentKey{}
+	}
+	return contentKey{c.c.Tool, args}
 }
 
 // span is the time that the transcript covers; zero: it has no times.
