@@ -134,8 +134,9 @@ func coverCase(spec *CaseSpec) CaseCoverage {
 	c := coverage{map[predicate.Link][]string{}, map[predicate.Link][]string{}}
 	if spec.Negative {
 		c.decide(predicate.Selection, "isNegativeTest")
-	} else if spec.Match.MaxExtra != nil && len(spec.Turns) > 0 {
-		// The cap is an expectation of its own (grading.md 0.2.8), of each turn.
+	} else if spec.Match.MaxExtra != nil {
+		// The cap is an expectation of its own (grading.md 0.2.8), of each turn, or of a
+		// case without any.
 		c.decide(predicate.Selection, "maxExtraToolCalls")
 	}
 	for i := range spec.Turns {

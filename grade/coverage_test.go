@@ -85,6 +85,7 @@ func TestCoverage(t *testing.T) {
 		"expected call without arguments, exact":     {expects(match.Options{Arguments: match.Exact}, match.Expectation{Tool: "t", Args: args(), Assert: -1}), conn + disc + "decided(expectedToolCalls) decided(expectedToolCalls) " + resp + "none"},
 		"negative case, expected calls are not read": {&grade.CaseSpec{ID: "c", Negative: true, Turns: []grade.TurnSpec{{Expected: []match.Expectation{called}}}}, conn + disc + "decided(isNegativeTest) " + call + resp + "none"},
 		"a cap on extra calls":                       {expects(match.Options{MaxExtra: &limit, MaxExtraSet: true}), conn + disc + "decided(maxExtraToolCalls) " + call + resp + "none"},
+		"a cap on extra calls, no turns":             {&grade.CaseSpec{ID: "c", Match: match.Options{MaxExtra: &limit, MaxExtraSet: true}}, conn + disc + "decided(maxExtraToolCalls) " + call + resp + "none"},
 		"a pinned turn makes its own calls":          {&grade.CaseSpec{ID: "c", Turns: []grade.TurnSpec{{Pinned: true, Expected: []match.Expectation{called}}}}, conn + disc + "none " + call + resp + "none"},
 		"what is asserted of a pinned turn":          {&grade.CaseSpec{ID: "c", Turns: []grade.TurnSpec{{Pinned: true, Expected: []match.Expectation{{Tool: "t", Args: someArgs}}}}}, conn + disc + "decided(toolCalledWith) " + call + resp + "none"},
 		"advisory checks observe": {&grade.CaseSpec{ID: "c", Assertions: []*predicate.Check{advise("toolNamesUnique"), advise("noRepeatedIdenticalCall"), advise("noEndingQuestion"), advise("noEndingQuestion")}},

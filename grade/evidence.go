@@ -85,8 +85,11 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 	case session.CallProtocolError:
 	case session.CallMalformed:
 		e.What = "the answer is malformed"
-		if c.Error != nil {
-			e.What = "the answer holds result and error at once: malformed"
+		switch {
+		case c.Error != nil && !c.Result.IsZero():
+			e.What = "the answer is malformed: it holds a result beside error"
+		case c.Error != nil: // and not even its message is one
+			e.What, e.HasCode = "the answer is malformed: its error is no object", false
 		}
 		for _, r := range c.Remarks {
 			if r.Flag == session.FlagUnknownResultType {
@@ -110,6 +113,8 @@ func outcome(ev *predicate.Evidence, s *session.Session, c *session.Call) {
 		e.Record = s.End.FirstSeq
 	case session.CallUndelivered:
 		if s.End.First != "server" {
+			// The server owed nothing, and nobody can say what it would have answered.
+			undecided("it never reached the server")
 			return
 		}
 		e.What = chain.Ended(s) + " before the request reached it"
@@ -207,12 +212,12 @@ func begin(l *catalog.List) int64 {
 }
 
 // listOfAnother finds the list of another session of the same recording with the
-// same server and version: the last one before the call, else the first after it.
+// same server, version and principal (grading.md 0.1): the last one before the call, else the first after it.
 func listOfAnother(c *session.Call, s *session.Session, siblings []*session.Session) (*catalog.List, string) {
 	var best *catalog.List
 	var from string
 	for _, o := range siblings {
-		if o == s || o.Server.Name != s.Server.Name || o.Server.Version != s.Server.Version {
+		if o == s || o.Server.Name != s.Server.Name || o.Server.Version != s.Server.Version || o.Principal != s.Principal {
 			continue
 		}
 		for _, l := range o.Lists {

@@ -21,7 +21,7 @@ func expected(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.
 	}
 	in := match.CaseInput{
 		Expected: c.Expected, Calls: callsOf(ev), Options: options, Negative: c.Negative,
-		CallsComplete: ev.State(predicate.ToolCalls) == session.Complete, TurnsKnown: turnsKnown(ev),
+		CallsComplete: ev.State(predicate.ToolCalls) == session.Complete && !ev.Unreached, TurnsKnown: turnsKnown(ev),
 		PromptFinished: finished(ev), Show: predicate.Shown,
 	}
 	for i := range c.Turns {
@@ -34,6 +34,12 @@ func expected(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.
 	rows = append(rows, scorerRow(r.Match, predicate.Selection, &r))
 	if r.Arguments != nil {
 		rows = append(rows, scorerRow(r.Arguments, predicate.Call, &r))
+	}
+	if row := &rows[0]; row.Result == predicate.Pass && ev.NoCallBecause != "" && len(ev.Calls) == 0 {
+		// As the checks whose pass rests on absence (predicate.BlockedRules).
+		row.Result, row.Actual = predicate.Error, "no call"
+		row.Reason = "no call could be made: " + ev.NoCallBecause
+		return rows, nil, true
 	}
 	for i := range r.Turns {
 		prompts = append(prompts, promptOf(&r.Turns[i]))
@@ -57,17 +63,13 @@ func callsOf(ev *predicate.Evidence) []match.Call {
 				if err != nil {
 					return nil, err
 				}
-				v, err := value.Parse(text, value.Options{MaxDepth: maxArgumentsDepth})
-				return &v, err
+				return predicate.ParseArguments(text)
 			}
 		}
 		out = append(out, m)
 	}
 	return out
 }
-
-// maxArgumentsDepth bounds the nesting of arguments that are compared.
-const maxArgumentsDepth = 200
 
 // scorerRow is the row of one scorer. Both gate (grading.md 2.7).
 func scorerRow(s *match.Score, link predicate.Link, r *match.Result) Row {

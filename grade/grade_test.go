@@ -357,7 +357,7 @@ func TestErrorsByCallState(t *testing.T) {
 		"task cancelled":              {session.CallTaskHandle, task("cancelled"), "cancelled"},
 		"task without a result":       {session.CallTaskHandle, task("working"), "undecided"},
 		"undelivered, server ended":   {session.CallUndelivered, server, "protocol-error"},
-		"undelivered otherwise":       {session.CallUndelivered, nil, ""},
+		"undelivered otherwise":       {session.CallUndelivered, nil, "undecided"},
 		"sent without an id":          {session.CallNoID, nil, "undecided"},
 		"cut by the recording's end":  {session.CallPending, nil, ""},
 		"late answer after cancelled": {session.CallCancelled, func(s *session.Session) { s.Calls[0].AnswerSeq, s.Calls[0].Late = 11, true }, "cancelled"},
@@ -420,6 +420,10 @@ func TestTheListOfAnotherSessionStandsIn(t *testing.T) {
 	first.Server.Version = "2"
 	if r := row(first, second); r.Result != predicate.Error {
 		t.Errorf("another version's list was used: %s: %s", r.Result, r.Reason)
+	}
+	first.Server.Version, first.Principal = "1", "somebody else"
+	if r := row(first, second); r.Result != predicate.Error {
+		t.Errorf("the list of another principal was used: %s: %s", r.Result, r.Reason)
 	}
 }
 
@@ -539,4 +543,64 @@ func BenchmarkGrade(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A server that was never reached, for whatever reason of ours, fails no trial: that a
+// call is missing was nobody's choice. One that ended or refused does.
+func TestUnreachedServersFailNothing(t *testing.T) {
+	spawn := &session.Session{ID: "s1", Capture: whole, Connection: session.Connection{Spawn: &session.SpawnError{Seq: 1, Error: "no such file", Code: 127}}}
+	launcher := &session.Session{ID: "s1", Capture: whole, Connection: session.Connection{Launcher: true,
+		Initialize: &session.Exchange{Seq: 1, Method: "initialize"}}, End: session.End{First: "server", FirstSeq: 2, ExitSeq: 2}}
+	left := &session.Session{ID: "s1", Capture: whole, Connection: session.Connection{Initialize: &session.Exchange{Seq: 1, Method: "initialize"}}, End: session.End{First: "client", FirstSeq: 2}}
+	refused := made()
+	refused.Connection.Initialize.State, refused.Lists = session.ExchangeError, nil
+	asked := &predicate.Conversation{TurnsState: session.Complete, FinalTextState: session.Complete, TurnCount: 1, TurnCountKnown: true,
+		Turns: []predicate.Turn{{Prompt: "p", Finished: true}}}
+	for name, text := range map[string]string{
+		"expected":  "turns: [{expectedToolCalls: [{toolName: t}]}]",
+		"a check":   "assertions: [{type: toolCalledAtLeastOnce, toolName: t}]",
+		"first":     "assertions: [{type: firstToolWas, toolName: t}]",
+		"arguments": "assertions: [{type: toolInputMatches, toolName: t, patterns: [x]}]",
+		"a result":  "assertions: [{type: toolResultContains, needle: x}]",
+		"a shape":   "assertions: [{type: toolResultMatchesSchema, schema: true}]",
+		"a pattern": "assertions: [{type: toolResultMatches, patterns: [x]}]",
+		"with":      "assertions: [{type: toolCalledWith, toolName: t, args: {args: {}}}]",
+		"nothing":   "assertions: [{type: noToolErrors}, {type: toolNeverCalled, toolName: t}]",
+		"negative":  "isNegativeTest: true, turns: [{prompt: p}]",
+		"no extras": "turns: [{prompt: p}], matchOptions: {maxExtraToolCalls: 0}",
+	} {
+		suite := mustLoad(t, "cases: [{id: c, "+text+"}]")
+		for why, s := range map[string]*session.Session{"spawn": spawn, "launcher": launcher, "left": left} {
+			for _, talk := range []*predicate.Conversation{nil, asked} {
+				r := rec("r", s)
+				if talk != nil {
+					r.Talks = map[string]*predicate.Conversation{"s1": talk}
+				}
+				v, err := grade.Grade(suite, []grade.Recording{r}, grade.Options{Case: "c"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(v.Cases) != 1 || len(v.Cases[0].Trials) != 1 || v.Cases[0].Trials[0].Word != grade.Inconclusive || v.ExitCode() != 3 {
+					t.Errorf("%s, %s, talk %v: %d\n%s", name, why, talk != nil, v.ExitCode(), textOf(v))
+				}
+			}
+		}
+		r := rec("r", refused)
+		r.Talks = map[string]*predicate.Conversation{"s1": asked}
+		v, err := grade.Grade(suite, []grade.Recording{r}, grade.Options{Case: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.ExitCode() == 0 {
+			t.Errorf("%s, refused: passed\n%s", name, textOf(v))
+		}
+	}
+}
+
+func textOf(v *grade.Verdict) string {
+	var b bytes.Buffer
+	if err := report.Text(&b, v, report.Options{Verbose: true}); err != nil {
+		return err.Error()
+	}
+	return b.String()
 }

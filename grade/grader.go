@@ -265,6 +265,7 @@ func (w *work) session(s *session.Session) {
 		}
 	}
 	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls), Talk: noteOf(joined)}
+	t.unreached = len(s.Calls) == 0 && bare.Links[0].State == chain.NotMeasured
 	w.grade(t, c, s, ev)
 	w.d.trials = append(w.d.trials, briefOf(c, t))
 }
@@ -281,7 +282,7 @@ func (w *work) claim(s *session.Session, talk *predicate.Conversation) (c *CaseS
 		a := w.suite.assign(w.r.Labels, prompt, has)
 		if len(a.ambiguous) > 0 {
 			w.d.unclear = true
-			w.skip(s.ID, WhyAmbiguous, "claimed by the cases "+strings.Join(a.ambiguous, ", ")+": give one of them a match, or the session a label")
+			w.skip(s.ID, WhyAmbiguous, "claimed by the "+several(a.ambiguous, "case", "cases")+": give one of them a match, or the session a label")
 			return nil, false
 		}
 		c = a.c
@@ -308,6 +309,7 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 	}
 	in := chain.Input{Session: s, Evidence: ev, Negative: c.Negative, Expects: c.expectsCall()}
 	hostEnd(&in)
+	ev.Unreached = t.unreached && len(ev.Calls) == 0
 	t.Rows, in.Prompts, in.Unmatched = expectedJoined(c, ev)
 	for i := range c.Turns {
 		t.Rows = append(t.Rows, turnRows(c, i, ev)...)
@@ -330,7 +332,7 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 		}
 	}
 	t.Chain = chain.Analyze(in)
-	t.unfinished = t.Chain.Links[0].State == chain.Failed
+	t.unfinished = t.unreached || t.Chain.Links[0].State == chain.Failed
 	w.judge(t, ev)
 	if what := w.suite.unknownLabel(t.Labels); c == w.open && what != "" {
 		// It counts for no case, which its maker did not mean.
@@ -361,12 +363,14 @@ func (w *work) judge(t *Trial, ev *predicate.Evidence) {
 	idle := ""
 	if t.Calls == 0 {
 		idle = "no call on record, so nothing was measured"
-		if b := t.Chain.FirstBreak; b != "" {
-			idle = string(b) + " failed and no call was made, so nothing was measured"
-		}
-		if finished(ev) {
+		switch b := t.Chain.FirstBreak; {
+		case t.unreached:
+			idle = predicate.NotReached + ", so nothing was measured"
+		case finished(ev):
 			// The transcript shows that the host finished without a call.
 			idle = ""
+		case b != "":
+			idle = string(b) + " failed and no call was made, so nothing was measured"
 		}
 	}
 	switch {

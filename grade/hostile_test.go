@@ -305,3 +305,30 @@ func TestManyCasesOfManyChecks(t *testing.T) {
 		t.Errorf("%d trials, %s", trials, v.Word)
 	}
 }
+
+// Arguments of more values than are read, or nested deeper: every kind and the
+// matcher say so, and none takes the memory of them all. What is within the bounds is
+// compared by the matcher and by an advisory check alike.
+func TestHugeArguments(t *testing.T) {
+	list := func(n int) string { return `{"x":[0` + strings.Repeat(",0", n-1) + `]}` }
+	deep := func(n int) string { return `{"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}` }
+	for name, c := range map[string]struct {
+		arguments string
+		want      predicate.Result
+	}{
+		"many values":     {list(1_000_001), predicate.Error},
+		"not too many":    {list(100_000), predicate.Fail},
+		"nested deep":     {deep(1001), predicate.Error},
+		"nested not deep": {deep(900), predicate.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustLoad(t, "cases: [{id: c, assertions: [{type: toolCalledWith, toolName: t, args: {args: {x: 1}}}, {type: toolCalledWith, toolName: t, args: {args: {x: 1}}, role: advisory}]}]")
+			v, _ := gradeBoth(t, s, scripted("hostile", hello+good("l")+called("1", c.arguments)), grade.Options{Case: "c"})
+			for _, kind := range []string{"toolCalls:arguments", "toolCalledWith"} {
+				if row := rowOfKind(t, v, kind); row.Result != c.want {
+					t.Errorf("%s: %s (%s), want %s", kind, row.Result, row.Reason, c.want)
+				}
+			}
+		})
+	}
+}

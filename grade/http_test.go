@@ -2,6 +2,7 @@ package grade_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -110,7 +111,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		"202":                          {"2 POST sid:S " + call + "\n2 202", predicate.Error, ""},
 		"HTML":                         {"2 POST sid:S " + call + "\n2 200 text x", predicate.Error, ""},
 		"cancelled":                    {"2 POST sid:S " + call + "\n2 200 sse\n3 POST sid:S {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n3 202\n2 last", predicate.Pass, ""},
-		"sixlink could not send it on": {"2 POST sid:S " + call + "\n2 error connect\n2 made 502", predicate.Pass, ""},
+		"sixlink could not send it on": {"2 POST sid:S " + call + "\n2 error connect\n2 made 502", predicate.Error, "never reached the server"},
 		"resumed":                      {"2 POST sid:S " + call + "\n2 200 sse\n2 event id:1\n2 cut server\n3 GET sid:S last:1\n3 200 sse\n3 event id:2 " + good + "\n3 last", predicate.Pass, ""},
 		"a gap":                        {"2 POST sid:S " + call + "\n2 200 sse\ngap\n2 last", predicate.Error, ""},
 	} {
@@ -149,6 +150,28 @@ func TestChatGPTIsGraded(t *testing.T) {
 		links := grade.Chain(s, rec.Sessions).Links
 		if links[0].State != chain.Passed || links[1].State != chain.Passed {
 			t.Errorf("%s: connection %s, discovery %s", s.ID, links[0].State, links[1].State)
+		}
+	}
+}
+
+// A server may list other tools to other people: a session without a list of its own
+// is not judged by that of a session with other credentials.
+func TestListsOfAnotherPrincipalAreNotUsed(t *testing.T) {
+	hello := func(n int, sid, auth string) string {
+		return fmt.Sprintf("%d POST auth:%s {\"id\":0,\"method\":\"initialize\",\"params\":{}}\n%[1]d 200 json sid:%[3]s {\"id\":0,\"result\":{\"protocolVersion\":\"2025-11-25\",\"serverInfo\":{\"name\":\"shop\",\"version\":\"1\"}}}\n", n, auth, sid)
+	}
+	list := "2 POST sid:S auth:A {\"id\":1,\"method\":\"tools/list\"}\n2 200 json {\"id\":1,\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}}\n"
+	call := func(auth string) string {
+		return "4 POST sid:T auth:" + auth + " {\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{}}}\n4 200 json {\"id\":1,\"result\":{\"content\":[]}}"
+	}
+	fits := checkOf(t, "{type: argumentsMatchToolSchema}")
+	for auth, want := range map[string]predicate.Result{"A": predicate.Pass, "B": predicate.Error} {
+		ss := overHTTP(t, hello(1, "S", "A")+list+hello(3, "T", auth)+call(auth))
+		if len(ss) != 2 {
+			t.Fatalf("%d sessions", len(ss))
+		}
+		if got := predicate.Evaluate(fits, grade.Evidence(ss[1], ss, nil)); got.Result != want {
+			t.Errorf("principal %s: %s (%s), want %s", auth, got.Result, got.Reason, want)
 		}
 	}
 }

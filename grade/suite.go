@@ -241,6 +241,19 @@ func infinite(v *value.Value) *value.Value {
 // warn says what lets a suite pass whatever happened, and what cannot pass.
 func (s *Suite) warn() {
 	const cannot = ": the suite cannot fail, and no trial can pass"
+	const anything = "passThreshold is 0, so that trials that failed pass all the same"
+	if s.Cases == nil && s.PassThreshold.Sign() == 0 {
+		s.Warnings = append(s.Warnings, anything)
+	}
+	var free []string
+	for _, c := range s.Cases {
+		if !c.Disabled && c.PassThreshold.Sign() == 0 {
+			free = append(free, predicate.Quoted(c.ID))
+		}
+	}
+	if len(free) > 0 {
+		s.Warnings = append(s.Warnings, anything+", in "+several(free, "case", "cases"))
+	}
 	if s.Cases == nil {
 		switch {
 		case anyGates(s.Assertions) || s.Match.MaxExtra != nil:
@@ -297,7 +310,7 @@ func (c *CaseSpec) gates() bool {
 func parseSuite(data []byte) (*value.Value, error) {
 	start := value.Pos{Line: 1, Col: 1}
 	if len(data) > maxSuiteBytes {
-		return nil, problemf(start, "the suite has %d bytes, more than %d", len(data), maxSuiteBytes)
+		return nil, problemf(start, "the suite has more than %d bytes", maxSuiteBytes)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {

@@ -335,6 +335,12 @@ func TestExamplesLoad(t *testing.T) {
 			t.Errorf("the example of %s: %v", k.Name, err)
 		}
 	}
+	for _, d := range predicate.Docs() { // as a terminal shows it, on several lines
+		_, example, _ := strings.Cut(d.Page(), "\nExample:\n")
+		if _, err := grade.LoadSuite("s", []byte("schemaVersion: sixlink/1\nsuite: {id: a}\ndefaults:\n  assertions:\n"+example), nil); err != nil {
+			t.Errorf("the example of %s on its page: %v\n%s", d.Info.Name, err, example)
+		}
+	}
 }
 
 // The largest suite, 500 cases of 50 checks, loads whole; one more is refused.

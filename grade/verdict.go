@@ -113,8 +113,9 @@ type Trial struct {
 	Parts []Part
 	// Talk is the host's transcript that is joined; nil: none.
 	Talk *TalkNote
-	// unfinished: its server was never reached, or refused it.
-	unfinished bool
+	// unreached: it has no call, and nothing shows that its server was reached.
+	// unfinished: that, or its server refused it.
+	unreached, unfinished bool
 	// erred: a gating check could not be decided, or nothing was there to decide on.
 	erred bool
 }

@@ -151,8 +151,9 @@ func FuzzRequestLine(f *testing.F) {
 				t.Fatalf("%q was edited", in)
 			}
 			want = string((&lineReader{}).edit(in))
-			if escapePath(l.sent) != l.escaped || l.target(l.escaped) != l.sent {
-				t.Errorf("%q stands for %q", l.escaped, l.sent)
+			escaped, sent := l.escaped, l.sent
+			if escapePath(sent) != escaped || l.target(escaped) != sent || l.target(escaped) != escaped {
+				t.Errorf("%q stands for %q", escaped, sent)
 			}
 		}
 		if string(out) != want {

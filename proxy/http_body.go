@@ -77,12 +77,14 @@ type requestBody struct {
 
 	mu     sync.Mutex // held while src is read
 	kept   []byte
-	over   bool // more than kept passed
+	n      int  // bytes that were read of src
+	over   bool // kept is not all of them
 	err    error
 	readAt time.Time // when a read came back with bytes
 
-	state  sync.Mutex
-	closed bool
+	state    sync.Mutex
+	closed   bool
+	answered bool
 }
 
 func (b *requestBody) reader() io.ReadCloser { return &bodyReader{b: b} }
@@ -108,6 +110,27 @@ func (b *requestBody) isClosed() bool {
 	b.state.Lock()
 	defer b.state.Unlock()
 	return b.closed
+}
+
+// answer says that there is a response: the request will not be sent again, and the
+// response may take hours.
+func (b *requestBody) answer() {
+	b.state.Lock()
+	b.answered = true
+	b.state.Unlock()
+	if b.mu.TryLock() { // else Read does it
+		b.forget()
+		b.mu.Unlock()
+	}
+}
+
+// forget lets go of what was kept, once there is a response.
+func (b *requestBody) forget() {
+	b.state.Lock()
+	defer b.state.Unlock()
+	if b.answered && !b.over {
+		b.kept, b.over = nil, true
+	}
 }
 
 // broken tells whether the client broke off the body.
@@ -141,6 +164,8 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 			return n, io.EOF
 		}
 		return n, nil
+	case r.off < b.n:
+		return 0, errEnded // of an attempt that was given up
 	case b.err != nil:
 		return 0, b.err
 	}
@@ -166,6 +191,8 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 			b.kept, b.over = nil, true
 		}
 	}
+	b.n += n
+	b.forget()
 	r.off += n
 	return n, err
 }
@@ -222,8 +249,14 @@ func (b *responseBody) rewrite(fields http.Header) {
 	b.kept = make([]byte, n)
 	got, err := io.ReadFull(b.src, b.kept)
 	if b.kept = b.kept[:got]; err != nil {
-		b.out, b.whole = b.change.Next(b.kept, false)
-		b.err = err // as if it broke off under way
+		// As if it broke off under way: what came goes on, under the length that was
+		// announced unless that is wrong now.
+		b.out, b.whole = b.change.Next(b.kept, true)
+		b.err = err
+		if announced && len(b.whole) == 0 {
+			b.x.length, b.res.ContentLength = n, n
+			delete(fields, "Content-Length")
+		}
 		return
 	}
 	b.out, b.whole = b.change.Next(b.kept, true)
@@ -286,8 +319,10 @@ func (b *responseBody) readChanged(p []byte) (int, error) {
 		}
 		n, err := b.src.Read(b.buf)
 		var patch []record.Patch
-		if n > 0 || err == io.EOF {
-			b.out, patch = b.change.Next(b.buf[:n], err == io.EOF)
+		if n > 0 || err != nil {
+			// Nothing more comes where it breaks off, either: what was held back is the
+			// client's.
+			b.out, patch = b.change.Next(b.buf[:n], err != nil)
 		}
 		b.offer(b.buf[:n], err, patch)
 		b.err = err

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -248,6 +250,56 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 		if m, err := readMessage(r, "GET"); err != nil || m.Body != target {
 			t.Fatalf("%s: %+v, %v", target, m, err)
 		}
+	}
+}
+
+// What was escaped for net/http in one request is not undone in the next one, which
+// was sent like that.
+func TestEscapesBehindAnEscapedTarget(t *testing.T) {
+	o := answers(t, func(c net.Conn, _ *bufio.Reader, m message) bool {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		return true
+	})
+	s := serve(t, o.url)
+	c := dial(t, s.addr)
+	r := bufio.NewReader(c)
+	io.WriteString(c, withHost(get("/a%zz")+get("/a%25zz"), s.addr))
+	for range 2 {
+		if m, err := readMessage(r, "GET"); err != nil || m.End != "whole" {
+			t.Fatalf("%+v, %v", m, err)
+		}
+	}
+	for i, want := range []string{"GET /a%zz HTTP/1.1", "GET /a%25zz HTTP/1.1"} {
+		if got := o.requests()[i].First; got != want {
+			t.Errorf("the upstream got %q, want %q", got, want)
+		}
+	}
+}
+
+// A body whose head came behind another request is no request line: it is neither
+// changed nor waited for.
+func TestBodyBehindAPipelinedHead(t *testing.T) {
+	for _, body := range []string{"GET /%zz HTTP/1.1\n", "POST /abc", "A"} {
+		t.Run(body, func(t *testing.T) {
+			o := answers(t, func(c net.Conn, _ *bufio.Reader, m message) bool {
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(m.Body), m.Body)
+				return true
+			})
+			s := serve(t, o.url)
+			c := dial(t, s.addr)
+			r := bufio.NewReader(c)
+			io.WriteString(c, withHost(get("/1")+"POST /2 HTTP/1.1\r\nHost: HOST\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n", s.addr))
+			if m, err := readMessage(r, "GET"); err != nil || m.End != "whole" {
+				t.Fatalf("%+v, %v", m, err)
+			}
+			// The head is taken by now; a client may wait for as long as it likes.
+			s.tape.until(func(r record.Record) bool { return r.Request != nil && r.Exchange == 2 })
+			io.WriteString(c, body)
+			c.SetReadDeadline(time.Now().Add(10 * time.Second))
+			if m, err := readMessage(r, "POST"); err != nil || m.Body != body {
+				t.Errorf("%+v, %v", m, err)
+			}
+		})
 	}
 }
 

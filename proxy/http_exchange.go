@@ -49,6 +49,9 @@ func (p *httpProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if x.conn != nil && r.ProtoMajor == 1 {
 		x.conn.busy.Store(true)
 		target = x.conn.lines.target(target)
+		if r.Body != http.NoBody { // else net/http is reading ahead already
+			x.conn.lines.body()
+		}
 	}
 	if r.ContentLength < 0 && r.Trailer == nil {
 		r.Trailer = http.Header{} // for those that nobody announced
@@ -181,6 +184,7 @@ func (x *exchange) offer(h *record.HTTPResponse) {
 // offered as it is read.
 func (x *exchange) response(res *http.Response) (*http.Response, error) {
 	x.headed, x.length = true, res.ContentLength
+	x.body.answer()
 	_, x.reason, _ = strings.Cut(res.Status, " ")
 	h := &record.HTTPResponse{Status: res.StatusCode, Reason: x.reason, Proto: res.Proto, Headers: record.Fields(res.Header), Length: res.ContentLength}
 	if res.StatusCode == http.StatusSwitchingProtocols {

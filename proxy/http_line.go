@@ -39,11 +39,18 @@ func (l *lineReader) state(s http.ConnState) {
 	}
 }
 
-// target is a request's target as it was sent.
+// body is told that a request's body is read next: it is no request line, however
+// it looks. (net/http had the head of a request that was sent behind another one
+// without reading for it.)
+func (l *lineReader) body() { l.want, l.lead = false, l.lead[:0] }
+
+// target is a request's target as it was sent. It is asked once for each request: the
+// next one's line may come without being looked at.
 func (l *lineReader) target(uri string) string {
 	if l.escaped != "" && l.escaped == uri {
-		return l.sent
+		uri = l.sent
 	}
+	l.sent, l.escaped = "", ""
 	return uri
 }
 

@@ -309,6 +309,9 @@ func TestRewriter(t *testing.T) {
 		"a stream": {crlf("HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\nquiet"), false, message{Body: "QUIET!", End: "whole"}, 1},
 		"nothing":  {crlf("HTTP/1.1 200 OK\nContent-Length: 0\n\n"), true, message{End: "whole", Fields: []string{"content-length: 0"}}, 0},
 		"cut":      {crlf("HTTP/1.1 200 OK\nContent-Length: 7\n\nquiet"), false, message{Body: "QUIET!", End: "cut"}, 1},
+		// What a rewriter holds back is the client's when the upstream breaks off.
+		"whole, cut":           {crlf("HTTP/1.1 200 OK\nContent-Length: 7\n\nquiet"), true, message{Body: "QUIET!", End: "cut"}, 1},
+		"whole, cut in chunks": {crlf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n") + chunked("qui", "et"), true, message{Body: "QUIET!", End: "cut"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := says(t, c.response)

@@ -19,7 +19,7 @@ type Rewriter interface {
 
 // BodyRewriter takes the pieces of the upstream's body in order and gives what
 // the client gets instead, at once or later. last says that p is the last piece
-// (it may be empty). patches are the changes that are complete now, their offsets
+// (it may be empty), also of a body that is broken off there. patches are the changes that are complete now, their offsets
 // in the upstream's body. p is the caller's: what is kept of it must be copied.
 type BodyRewriter interface {
 	Next(p []byte, last bool) (out []byte, patches []record.Patch)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -17,8 +16,8 @@ func checksVerb() *verb {
 		name:    "checks",
 		args:    "[KIND]",
 		summary: "list the kinds of checks that a suite can hold, or explain one",
-		long: "Kinds are listed by the link that they file at. \"observation\" kinds can only be advisory; kinds with \"turn\" may also\n" +
-			"stand on one turn of a case.",
+		long: "Kinds are listed by the link that they file at. A kind marked o is an observation, which can only be advisory; " +
+			"one marked t may also stand on one turn of a case.",
 		examples: [2]string{"sixlink checks", "sixlink checks toolResultMatches"},
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&format, "format", "text", "text or json")
@@ -47,6 +46,7 @@ func checksVerb() *verb {
 			s.out.Write(grade.ChecksJSON(docs))
 			return exitGood
 		}
+		fmt.Fprint(s.out, "o: an observation, only advisory; t: may stand on a turn\n\n")
 		link := predicate.Link("")
 		for _, d := range docs {
 			if d.Link != link {
@@ -56,18 +56,14 @@ func checksVerb() *verb {
 				link = d.Link
 				fmt.Fprintf(s.out, "%s\n", link)
 			}
-			var traits []string
+			mark := [2]byte{' ', ' '}
 			if d.Observation {
-				traits = append(traits, "observation")
+				mark[0] = 'o'
 			}
 			if d.Turn {
-				traits = append(traits, "turn")
+				mark[1] = 't'
 			}
-			mark := ""
-			if len(traits) > 0 {
-				mark = " [" + strings.Join(traits, ", ") + "]"
-			}
-			fmt.Fprintf(s.out, "  %-30s %s%s\n", d.Info.Name, d.Title, mark)
+			fmt.Fprintf(s.out, "%s %-29s %s\n", mark[:], d.Info.Name, d.Title)
 		}
 		return exitGood
 	}

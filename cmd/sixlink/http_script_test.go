@@ -12,8 +12,8 @@ import (
 )
 
 // upstream is a small HTTP server: it echoes bodies, streams two events at
-// /stream, holds /hold open, and has a reason phrase of its own at /reason. Its
-// argument is the file that gets its URL.
+// /stream, holds /hold open, has a reason phrase of its own at /reason, and answers
+// twice at /twice. Its argument is the file that gets its URL.
 func upstream() {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,6 +41,13 @@ func upstream() {
 		case "/reason":
 			c, _, _ := http.NewResponseController(w).Hijack()
 			io.WriteString(c, "HTTP/1.1 200 Quite So\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			c.Close()
+		case "/twice":
+			c, _, _ := http.NewResponseController(w).Hijack()
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+			time.Sleep(50 * time.Millisecond)
+			io.WriteString(c, "nobody asked for this")
+			time.Sleep(50 * time.Millisecond)
 			c.Close()
 		default:
 			b, _ := io.ReadAll(r.Body)

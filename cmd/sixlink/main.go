@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 )
@@ -183,11 +184,11 @@ func fail(s stdio, name string, err error, code int) int {
 }
 
 func usage(w io.Writer, all []*verb) {
-	fmt.Fprint(w, "sixlink records what passes between an MCP host and a server, and says where a session stopped being good.\n\nUsage: sixlink VERB [FLAG...] [ARG...]\n\n")
+	fmt.Fprintf(w, "%s\n\nUsage: sixlink VERB [FLAG...] [ARG...]\n\n", fold("sixlink records what passes between an MCP host and a server, and says where a session stopped being good.", ""))
 	for _, v := range all {
-		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.summary)
+		summaryOf(w, v.name, v.summary)
 	}
-	fmt.Fprint(w, "\nsixlink VERB --help tells more. Exit codes: 0 good, 1 a finding, 2 usage or an unreadable suite, 3 could not\nevaluate; record ends as the server ended.\n")
+	fmt.Fprintf(w, "\n%s\n", fold("sixlink VERB --help tells more. Exit codes: 0 good, 1 a finding, 2 usage or an unreadable suite, 3 could not evaluate; record ends as the server ended.", ""))
 }
 
 func (v *verb) help(w io.Writer) {
@@ -195,27 +196,66 @@ func (v *verb) help(w io.Writer) {
 	if fs == nil {
 		fs = v.flagSet()
 	}
-	fmt.Fprintf(w, "%s\n\nUsage: sixlink %s", v.summary, v.name)
+	fmt.Fprintf(w, "%s\n\n", fold(v.summary, ""))
+	line := "Usage: sixlink " + v.name
 	if v.subs != nil {
-		fmt.Fprint(w, " VERB [FLAG...] [ARG...]\n\n")
+		fmt.Fprint(w, line, " VERB [FLAG...] [ARG...]\n\n")
 		for _, sub := range v.subs {
-			fmt.Fprintf(w, "  %-8s %s\n", strings.TrimPrefix(sub.name, v.name+" "), sub.summary)
+			summaryOf(w, strings.TrimPrefix(sub.name, v.name+" "), sub.summary)
 		}
 		fmt.Fprintf(w, "\nsixlink %s VERB --help tells more.\n", v.name)
 		return
 	}
 	if fs.HasFlags() {
-		fmt.Fprint(w, " [FLAG...]")
+		line += " [FLAG...]"
 	}
 	if v.args != "" {
-		fmt.Fprint(w, " ", v.args)
+		line += " " + v.args
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, strings.TrimLeft(fold(line, "       "), " "))
 	if v.long != "" {
-		fmt.Fprintf(w, "\n%s\n", v.long)
+		fmt.Fprintf(w, "\n%s\n", fold(v.long, ""))
 	}
 	if fs.HasFlags() {
-		fmt.Fprintf(w, "\nFlags:\n%s", fs.FlagUsagesWrapped(80))
+		fmt.Fprintf(w, "\nFlags:\n%s", fs.FlagUsagesWrapped(helpWidth))
 	}
 	fmt.Fprintf(w, "\nExamples:\n  %s\n  %s\n", v.examples[0], v.examples[1])
+}
+
+// helpWidth is how wide a help text is, examples aside: those are to be copied.
+const helpWidth = 80
+
+func summaryOf(w io.Writer, name, summary string) {
+	fmt.Fprintf(w, "  %-8s %s\n", name, strings.TrimLeft(fold(summary, strings.Repeat(" ", 11)), " "))
+}
+
+// fold breaks each paragraph of a text at blanks, so that no line is over helpWidth
+// characters. Lines that begin with a blank stay as they are.
+func fold(text, indent string) string {
+	var out []string
+	line := indent
+	end := func() {
+		if line != indent {
+			out = append(out, line)
+		}
+		line = indent
+	}
+	for _, l := range strings.Split(text, "\n") {
+		if l == "" || l[0] == ' ' {
+			end()
+			out = append(out, l)
+			continue
+		}
+		for _, word := range strings.Fields(l) {
+			if line != indent && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > helpWidth {
+				end()
+			}
+			if line != indent {
+				line += " "
+			}
+			line += word
+		}
+	}
+	end()
+	return strings.Join(out, "\n")
 }

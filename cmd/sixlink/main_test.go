@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +14,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sixlink/sixlink/fixtures"
+	"github.com/sixlink/sixlink/grade/predicate"
 )
 
 func TestMain(m *testing.M) {
@@ -140,6 +144,37 @@ func TestHelpExamples(t *testing.T) {
 			}
 			if err := v.flagSet().Parse(words[1+len(own):]); err != nil {
 				t.Errorf("%s: example %q: %v", v.name, ex, err)
+			}
+		}
+	}
+}
+
+// A terminal is 80 columns wide. Examples alone may be longer: they are to be copied.
+func TestHelpFitsATerminal(t *testing.T) {
+	texts := map[string]string{}
+	say := func(args ...string) {
+		var b bytes.Buffer
+		if code := run(stdio{out: &b, err: io.Discard}, args); code != exitGood {
+			t.Errorf("%q: exit %d", args, code)
+		}
+		texts[strings.Join(args, " ")] = b.String()
+	}
+	say("help")
+	say("checks")
+	for _, kind := range predicate.Names() {
+		say("checks", kind)
+	}
+	for all := verbs(); len(all) > 0; all = all[1:] {
+		say(append([]string{"help"}, strings.Fields(all[0].name)...)...)
+		all = append(all, all[0].subs...)
+	}
+	for of, text := range texts {
+		if strings.HasPrefix(of, "help") {
+			text, _, _ = strings.Cut(text, "\nExamples:")
+		}
+		for _, line := range strings.Split(text, "\n") {
+			if n := utf8.RuneCountInString(line); n > helpWidth {
+				t.Errorf("sixlink %s: %d characters: %s", of, n, line)
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/url"
 	"os"
@@ -134,6 +136,7 @@ func (h *httpFlags) address() string {
 }
 
 func runRecordHTTP(s stdio, name string, f recordFlags, command []string) int {
+	log.SetOutput(io.Discard) // net/http quotes there what servers send unasked
 	h := &f.http
 	if len(command) > 0 {
 		return usageError(s, name, errors.New("takes a COMMAND or --listen and --upstream, not both"))

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/url"
 	"os"
 	"runtime"
@@ -55,6 +57,7 @@ func (f *bridgeFlags) check(h *httpFlags, command []string) error {
 
 // runBridge is record --stdio --upstream.
 func runBridge(s stdio, name string, f recordFlags) int {
+	log.SetOutput(io.Discard) // net/http quotes there what servers send unasked
 	upstream, err := url.Parse(f.http.upstream)
 	if err == nil {
 		err = bridge.Check(upstream)

@@ -200,10 +200,10 @@ func (a *analysis) userValue() Link {
 	const l = predicate.UserValue
 	failed, passed, erred := a.rows(l)
 	switch {
+	case len(failed) > 0: // first, as at every link (4.4): what was seen stays seen
+		return fromRows(l, ReasonPredicateFailed, failed)
 	case erred > 0:
 		return link(l, NotMeasured, EvaluatorError, "a check on user value could not be decided")
-	case len(failed) > 0:
-		return fromRows(l, ReasonPredicateFailed, failed)
 	case passed > 0:
 		return link(l, Passed, Observed, "the authored checks on user value passed")
 	}

@@ -338,9 +338,10 @@ func TestRules(t *testing.T) {
 			return r
 		}())), "call=failed/protocolError response=notReached/earlierStageFailed"},
 
-		{"4.4 userValue: the evaluator erred", input(good, rowsOf(unsaid, unheard)), "userValue=notMeasured/evaluatorError category=evaluator"},
+		{"4.4 userValue: the evaluator erred", input(good, rowsOf(said, unheard)), "userValue=notMeasured/evaluatorError category=evaluator"},
 		{"4.4 userValue: the evaluator erred", input(good, rowsOf(said, erring)), "userValue=passed/observed"},
 		{"4.4 userValue: a row failed", input(good, rowsOf(said, unsaid)), "userValue=failed/predicateFailed category=userValue"},
+		{"4.4 userValue: a row failed", input(good, rowsOf(unheard, unsaid)), "userValue=failed/predicateFailed category=userValue"},
 		{"4.4 userValue: the rows passed", input(good, rowsOf(said)), "userValue=passed/observed"},
 		{"4.4 userValue: trace absent", input(sess(), absent), "userValue=notMeasured/traceAbsent"},
 		{"4.4 userValue: nothing captured", input(good, talk), "userValue=notMeasured/noEvidenceCaptured"},

@@ -16,6 +16,24 @@ const (
 	maxArgumentsValues = 1_000_000
 )
 
+// ParseArguments reads a call's arguments under the bounds that hold for all checks.
+func ParseArguments(text []byte) (*value.Value, error) {
+	v, _, err := parseArguments(text)
+	if err != nil {
+		return nil, err
+	}
+	return &v, nil
+}
+
+// parseArguments tells how many values there are, too.
+func parseArguments(text []byte) (v value.Value, values int, err error) {
+	v, values, err = value.ParseCount(text, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxArgumentsValues})
+	if err != nil {
+		err = argumentsError(err)
+	}
+	return v, values, err
+}
+
 func argumentsError(err error) error {
 	switch {
 	case errors.Is(err, value.ErrDepth):

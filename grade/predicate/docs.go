@@ -61,7 +61,8 @@ func (d Doc) Page() string {
 		b.WriteString("\nFields:\n")
 		for i := range d.Fields {
 			f := &d.Fields[i]
-			fmt.Fprintf(&b, "  %s (%s): %s\n", f.Name, presence(f), f.Expected())
+			head := wrap(fmt.Sprintf("%s (%s): %s", f.Name, presence(f), f.Expected()), 80, "    ")
+			fmt.Fprintf(&b, "%s\n", head[2:]) // what does not fit hangs below it
 			if f.Text != "" {
 				fmt.Fprintf(&b, "%s\n", wrap(f.Text, 80, "      "))
 			}
@@ -70,8 +71,45 @@ func (d Doc) Page() string {
 	for _, n := range d.Notes {
 		fmt.Fprintf(&b, "\n%s\n", wrap(n, 80, ""))
 	}
-	fmt.Fprintf(&b, "\nExample:\n  - %s\n", d.Example)
+	fmt.Fprintf(&b, "\nExample:\n%s\n", d.example())
 	return b.String()
+}
+
+// example is the example on lines of at most 80 characters, where it can be: one too
+// long is broken behind a comma between two members, where YAML goes on by itself.
+func (d Doc) example() string {
+	line, quote, depth := "  - ", byte(0), 0
+	var lines []string
+	for part := d.Example; part != ""; {
+		end := len(part)
+		for i := 0; i < len(part) && end == len(part); i++ {
+			switch c := part[i]; {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"', c == '\'':
+				quote = c
+			case c == '{', c == '[':
+				depth++
+			case c == '}', c == ']':
+				depth--
+			case c == ',' && depth == 1:
+				end = i + 1
+			}
+		}
+		next := part[:end]
+		if part = strings.TrimPrefix(part[end:], " "); len(lines) > 0 || len(line) > 4 {
+			switch {
+			case len([]rune(line))+1+len([]rune(next)) > 80:
+				lines, line = append(lines, line), "     "
+			case line != "     ":
+				line += " "
+			}
+		}
+		line += next
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // Markdown is the section of the kind in docs/checks.md.

@@ -19,6 +19,9 @@ type Evidence struct {
 	// NoCallBecause says which link kept the host from making any call
 	// ("connection failed"); empty when it could have.
 	NoCallBecause string
+	// Unreached says that there is no call, and that nothing shows that the server was
+	// reached: that a call is missing was nobody's choice (grading.md 4.5.2).
+	Unreached bool
 	// Errors holds at most one error a call.
 	Errors []ToolError
 	// Timings holds at most one duration a call.
@@ -242,7 +245,7 @@ type Render struct {
 // turn's calls, errors, final text and renders, and neither results, timings,
 // inventory nor declarations (grading.md 1.1 "Turn scope").
 func (ev *Evidence) ForTurn(n int) *Evidence {
-	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Schemas: ev.Schemas, Turn: n, Join: ev.Join}
+	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n, Join: ev.Join}
 	out.Capture.ToolResults, out.Capture.ToolCallTimings = session.Absent, session.Absent
 	out.Capture.ToolInventory, out.Capture.ToolDeclarations = session.Absent, session.Absent
 	of := map[CallRef]bool{}

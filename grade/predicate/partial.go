@@ -1,6 +1,10 @@
 package predicate
 
-import "github.com/sixlink/sixlink/record/session"
+import (
+	"slices"
+
+	"github.com/sixlink/sixlink/record/session"
+)
 
 // Channel names a channel of the evidence.
 type Channel string
@@ -155,8 +159,8 @@ type BlockedRule struct {
 // BlockedRules is the table of the kinds whose pass rests on calls (or on what is
 // wrong with them) that are not there. Without a connection, or without a list
 // of tools, none could be made, and nothing was observed: such a pass becomes an
-// error (the spirit of grading.md 0.2.7). A fail stays: a call that a check asks
-// for was not made. Kinds of discovery and user value read other evidence, and
+// error (the spirit of grading.md 0.2.7). A fail stays, since a call that a check asks
+// for was not made, unless nothing shows that the server was reached at all. Kinds of discovery and user value read other evidence, and
 // are not in it.
 var BlockedRules = []BlockedRule{
 	{"toolNeverCalled", Error},
@@ -185,8 +189,16 @@ var BlockedRules = []BlockedRule{
 	{"firstToolWas", Pass},
 }
 
-// blocked turns a pass that rests on absence into an error where no call could be made.
+// NotReached is said of evidence that is [Evidence.Unreached].
+const NotReached = "nothing shows that the server was reached"
+
+// blocked turns a pass that rests on absence into an error where no call could be made,
+// and a fail where nothing shows that the server was there to be called.
 func (ev *Evidence) blocked(kind string, o *Outcome) {
+	if ev.Unreached && o.Result == Fail && slices.ContainsFunc(BlockedRules, func(r BlockedRule) bool { return r.Kind == kind }) {
+		o.Result = Error
+		o.Reason = "no call could be made: " + NotReached
+	}
 	if ev.NoCallBecause == "" || len(ev.Calls) > 0 || o.Result != Pass {
 		return
 	}

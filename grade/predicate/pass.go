@@ -141,10 +141,7 @@ func (a *sent) arguments() (v *value.Value, size int, err error) {
 		a.parsed = true
 		var text []byte
 		if text, a.whole = a.argumentsText(); a.whole == nil {
-			a.v, a.values, a.whole = value.ParseCount(text, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxArgumentsValues})
-			if a.whole != nil {
-				a.whole = argumentsError(a.whole)
-			}
+			a.v, a.values, a.whole = parseArguments(text)
 		}
 	}
 	if a.whole != nil {

@@ -16,13 +16,44 @@ import (
 const maxDocument = 1 << 20
 
 // documentRewriter rewrites a protected-resource document. It holds back the body
-// until its end, unless its first byte, or its size, tells that it is none.
+// until its end, unless its first byte, its size, or the end of its first object
+// tells that it is none: what a server says bit by bit shall not wait.
 type documentRewriter struct {
 	rule *rule
 	gzip bool // the body is compressed, and the client was told that it is not
 
 	held []byte
 	pass bool
+	object
+}
+
+// object finds the end of a JSON object in pieces. Whether it is one at all is for
+// others to tell.
+type object struct {
+	depth      int
+	inString   bool
+	esc, ended bool
+}
+
+// feed takes the next piece and tells whether the object has ended by now.
+func (o *object) feed(p []byte) bool {
+	for i := 0; i < len(p) && !o.ended; i++ {
+		switch c := p[i]; {
+		case o.esc:
+			o.esc = false
+		case o.inString:
+			o.esc = c == '\\'
+			o.inString = c != '"'
+		case c == '"':
+			o.inString = true
+		case c == '{' || c == '[':
+			o.depth++
+		case c == '}' || c == ']':
+			o.depth--
+			o.ended = o.depth <= 0
+		}
+	}
+	return o.ended
 }
 
 // Next is [proxy.BodyRewriter].
@@ -31,7 +62,7 @@ func (d *documentRewriter) Next(p []byte, last bool) ([]byte, []record.Patch) {
 		return p, nil
 	}
 	d.held = append(d.held, p...)
-	if !last && len(d.held) <= maxDocument && (d.gzip || mayBeObject(d.held)) {
+	if !last && len(d.held) <= maxDocument && d.mayBe(p) {
 		return nil, nil
 	}
 	held := d.held
@@ -44,6 +75,21 @@ func (d *documentRewriter) Next(p []byte, last bool) ([]byte, []record.Patch) {
 	}
 	patches := d.rule.document(held)
 	return apply(held, patches), patches
+}
+
+// mayBe tells whether what is held, of which p came last, may still be a document.
+func (d *documentRewriter) mayBe(p []byte) bool {
+	switch {
+	case d.gzip:
+		return true
+	case !mayBeObject(d.held):
+		return false
+	case d.ended:
+		return len(bytes.TrimLeft(p, " \t\r\n")) == 0
+	case d.feed(p):
+		return len(d.rule.document(d.held)) > 0
+	}
+	return true
 }
 
 // decoded gives a compressed document without its compression. What cannot be

@@ -133,6 +133,29 @@ func TestDocumentHolds(t *testing.T) {
 	}
 }
 
+// What a server says bit by bit does not wait for its end; a document does.
+func TestDocumentIsNotWaitedFor(t *testing.T) {
+	const doc = `{"resource":"https://mcp.example.com","authorization_servers":["}"]}`
+	for _, c := range []struct{ name, in, rest, want string }{
+		{"another object", `{"a":{"b":"\"}"},"c":[1]}`, "\n", `{"a":{"b":"\"}"},"c":[1]}`},
+		{"an object of a stream of them", "{\"i\":0}\n", "{\"i\":1}\n", "{\"i\":0}\n"},
+		{"an object that has not ended", `{"a":"}`, `"}`, ""},
+		{"a document", doc, "", ""},
+		{"a document and white space", doc + "\r", "\n", ""},
+		{"the resource of somebody else", `{"resource":"https://other.example","authorization_servers":[]}`, "", `{"resource":"https://other.example","authorization_servers":[]}`},
+	} {
+		d := &documentRewriter{rule: newRule(own, upstream)}
+		out, _ := d.Next([]byte(c.in), false)
+		if string(out) != c.want {
+			t.Errorf("%s: %q came at once, want %q", c.name, out, c.want)
+		}
+		run(t, &documentRewriter{rule: newRule(own, upstream)}, []byte(c.in+c.rest), len(c.in))
+		if b, _ := d.Next([]byte("\nx"), false); c.want == "" && c.rest == "" && len(b) == 0 {
+			t.Errorf("%s: more came, and it is held back", c.name)
+		}
+	}
+}
+
 // run gives body to b in two pieces and returns what came, which must be what the
 // patches say.
 func run(t *testing.T, b proxy.BodyRewriter, body []byte, cuts ...int) (string, []record.Patch) {

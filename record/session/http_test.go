@@ -144,30 +144,41 @@ func TestCallStatesOverHTTP(t *testing.T) {
 		"429":              {hello + "3 POST sid:S " + callT + "\n3 429", "protocolError", "complete"},
 		"202 to a request": {hello + "3 POST sid:S " + callT + "\n3 202", "notMeasured", "partial"},
 		"202 to a request, answered on another stream": {hello + "3 GET sid:S\n3 200 sse\n4 POST sid:S " + callT + "\n4 202\n3 event " + goodT, "result", "complete"},
-		"HTML":                                                    {hello + "3 POST sid:S " + callT + "\n3 200 text h:Content-Type=text/html sorry", "notMeasured", "partial"},
-		"JSON under the type of a stream":                         {hello + "3 POST sid:S " + callT + "\n3 200 json h:Content-Type=text/event-stream " + goodT, "notMeasured", "partial"},
-		"a stream under the type of JSON":                         {hello + "3 POST sid:S " + callT + "\n3 200 sse h:Content-Type=application/json\n3 event " + goodT + "\n3 last", "notMeasured", "partial"},
-		"gzip that is none":                                       {hello + "3 POST sid:S " + callT + "\n3 200 json h:Content-Encoding=gzip " + goodT, "notMeasured", "partial"},
-		"a coding that nobody knows":                              {hello + "3 POST sid:S " + callT + "\n3 200 json h:Content-Encoding=lzma " + goodT, "notMeasured", "partial"},
-		"a redirect that is followed":                             {hello + "3 POST sid:S " + callT + "\n3 307 empty h:Location=/mcp/\n4 POST /mcp/ sid:S " + callT + "\n4 200 json " + goodT, "result", "complete"},
-		"a redirect that is not":                                  {hello + "3 POST sid:S " + callT + "\n3 307 empty h:Location=/mcp/", "clientGone", "partial"},
-		"401, then success":                                       {hello + "3 POST sid:S " + callT + "\n3 401\n4 POST sid:S auth:A " + callT + "\n4 200 json " + goodT, "result", "complete"},
-		"401, and nothing":                                        {hello + "3 POST sid:S " + callT + "\n3 401", "protocolError", "complete"},
-		"the upstream is not reached":                             {hello + "3 POST sid:S " + callT + "\n3 error connect\n3 made 502", "undelivered", "complete"},
-		"the upstream breaks off while it is sent":                {hello + "3 POST sid:S " + callT + "\n3 error send\n3 left proxy", "connectionDrop", "complete"},
-		"sixlink refuses it itself":                               {hello + "3 POST sid:S " + callT + "\n3 made 403", "undelivered", "complete"},
-		"cancelled by a notification":                             {hello + "3 POST sid:S " + callT + "\n3 200 sse\n4 POST sid:S {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n4 202\n3 last", "cancelled", "complete"},
-		"cancelled with the words of a timeout":                   {hello + "3 POST sid:S " + callT + "\n3 200 sse\n4 POST sid:S {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1,\"reason\":\"Request timed out\"}}\n4 202\n3 last", "clientTimeout", "complete"},
-		"a gap inside":                                            {hello + "3 POST sid:S " + callT + "\n3 200 sse\ngap\n3 last", "notMeasured", "partial"},
-		"a recording that is torn":                                {hello + "3 POST sid:S " + callT + "\n3 200 sse\ntorn", "notMeasured", "partial"},
-		"a recording that is still written":                       {hello + "3 POST sid:S " + callT + "\n3 200 sse\nlive", "notMeasured", "partial"},
-		"open at the end":                                         {hello + "3 POST sid:S " + callT + "\n3 200 sse", "clientGone", "partial"},
-		"sent again by the client: two calls":                     {hello + "3 POST sid:S " + callT + "\n3 200 sse\n3 cut server\n4 POST sid:S " + callT + "\n4 200 json " + goodT, "connectionDrop result", "complete"},
-		"404 to the session's id":                                 {hello + "3 POST sid:S " + callT + "\n3 404 json {\"id\":null,\"error\":{\"code\":-32001,\"message\":\"Session not found\"}}", "protocolError", "complete"},
-		"an isError":                                              {hello + "3 POST sid:S " + callT + "\n3 200 json {\"id\":1,\"result\":{\"isError\":true,\"content\":[]}}", "toolError", "complete"},
-		"legacy SSE: the stream is closed by the client":          {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202\n1 cut client", "clientGone", "partial"},
-		"legacy SSE: the stream is broken off by the server":      {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202\n1 cut server", "connectionDrop", "complete"},
-		"legacy SSE: later work is answered":                      {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202\n4 POST /m?s=1 {\"id\":9,\"method\":\"resources/list\"}\n4 202\n1 event {\"id\":9,\"result\":{}}\n1 cut client", "neverAnswered", "complete"},
+		"HTML":                                               {hello + "3 POST sid:S " + callT + "\n3 200 text h:Content-Type=text/html sorry", "notMeasured", "partial"},
+		"JSON under the type of a stream":                    {hello + "3 POST sid:S " + callT + "\n3 200 json h:Content-Type=text/event-stream " + goodT, "notMeasured", "partial"},
+		"a stream under the type of JSON":                    {hello + "3 POST sid:S " + callT + "\n3 200 sse h:Content-Type=application/json\n3 event " + goodT + "\n3 last", "notMeasured", "partial"},
+		"gzip that is none":                                  {hello + "3 POST sid:S " + callT + "\n3 200 json h:Content-Encoding=gzip " + goodT, "notMeasured", "partial"},
+		"a coding that nobody knows":                         {hello + "3 POST sid:S " + callT + "\n3 200 json h:Content-Encoding=lzma " + goodT, "notMeasured", "partial"},
+		"a redirect that is followed":                        {hello + "3 POST sid:S " + callT + "\n3 307 empty h:Location=/mcp/\n4 POST /mcp/ sid:S " + callT + "\n4 200 json " + goodT, "result", "complete"},
+		"a redirect that is not":                             {hello + "3 POST sid:S " + callT + "\n3 307 empty h:Location=/mcp/", "clientGone", "partial"},
+		"401, then success":                                  {hello + "3 POST sid:S " + callT + "\n3 401\n4 POST sid:S auth:A " + callT + "\n4 200 json " + goodT, "result", "complete"},
+		"401, and nothing":                                   {hello + "3 POST sid:S " + callT + "\n3 401", "protocolError", "complete"},
+		"the upstream is not reached":                        {hello + "3 POST sid:S " + callT + "\n3 error connect\n3 made 502", "undelivered", "complete"},
+		"the upstream breaks off while it is sent":           {hello + "3 POST sid:S " + callT + "\n3 error send\n3 left proxy", "connectionDrop", "complete"},
+		"sixlink refuses it itself":                          {hello + "3 POST sid:S " + callT + "\n3 made 403", "undelivered", "complete"},
+		"cancelled by a notification":                        {hello + "3 POST sid:S " + callT + "\n3 200 sse\n4 POST sid:S {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n4 202\n3 last", "cancelled", "complete"},
+		"cancelled with the words of a timeout":              {hello + "3 POST sid:S " + callT + "\n3 200 sse\n4 POST sid:S {\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1,\"reason\":\"Request timed out\"}}\n4 202\n3 last", "clientTimeout", "complete"},
+		"a gap inside":                                       {hello + "3 POST sid:S " + callT + "\n3 200 sse\ngap\n3 last", "notMeasured", "partial"},
+		"a recording that is torn":                           {hello + "3 POST sid:S " + callT + "\n3 200 sse\ntorn", "notMeasured", "partial"},
+		"a recording that is still written":                  {hello + "3 POST sid:S " + callT + "\n3 200 sse\nlive", "notMeasured", "partial"},
+		"open at the end":                                    {hello + "3 POST sid:S " + callT + "\n3 200 sse", "clientGone", "partial"},
+		"sent again by the client: two calls":                {hello + "3 POST sid:S " + callT + "\n3 200 sse\n3 cut server\n4 POST sid:S " + callT + "\n4 200 json " + goodT, "connectionDrop result", "complete"},
+		"404 to the session's id":                            {hello + "3 POST sid:S " + callT + "\n3 404 json {\"id\":null,\"error\":{\"code\":-32001,\"message\":\"Session not found\"}}", "protocolError", "complete"},
+		"an isError":                                         {hello + "3 POST sid:S " + callT + "\n3 200 json {\"id\":1,\"result\":{\"isError\":true,\"content\":[]}}", "toolError", "complete"},
+		"legacy SSE: the stream is closed by the client":     {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202\n1 cut client", "clientGone", "partial"},
+		"legacy SSE: the stream is broken off by the server": {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202\n1 cut server", "connectionDrop", "complete"},
+		"legacy SSE: later work is answered":                 {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202\n4 POST /m?s=1 {\"id\":9,\"method\":\"resources/list\"}\n4 202\n1 event {\"id\":9,\"result\":{}}\n1 cut client", "neverAnswered", "complete"},
+		// A stream may be open for a day: of one gap it must recover.
+		"legacy SSE: a gap before the call":                       {legacySSE + "gap\n3 POST /m?s=1 " + callT + "\n3 202\n1 event " + goodT, "result", "partial"},
+		"legacy SSE: a hole in the stream before the call":        {legacySSE + "gap\n1 lose 40\n1 raw \"ta: x\\n\\n\"\n3 POST /m?s=1 " + callT + "\n3 202\n1 event " + goodT, "result", "partial"},
+		"legacy SSE: what stands behind a hole may be the answer": {legacySSE + "gap\n1 lose 40\n3 POST /m?s=1 " + callT + "\n3 202\n1 event " + goodT + "\n1 cut client", "notMeasured", "partial"},
+		"legacy SSE: … and the next one is":                       {legacySSE + "gap\n1 lose 40\n3 POST /m?s=1 " + callT + "\n3 202\n1 event {\"id\":7,\"result\":{}}\n1 event " + goodT, "result", "partial"},
+		"a hole in the stream, and the answer behind it":          {hello + "3 POST sid:S " + callT + "\n3 200 sse\n3 raw \"data: {\"\ngap\n3 lose 9\n3 raw \"}\\r\\n\\r\\n\"\n3 event " + goodT + "\n3 last", "result", "partial"},
+		"a hole in a JSON text":                                   {hello + "3 POST sid:S " + callT + "\n3 200 sse h:Content-Type=application/json\ngap\n3 lose 9\n3 event " + goodT + "\n3 last", "notMeasured", "partial"},
+		// Clients look at the status first.
+		"202 with the answer in its body":                         {hello + "3 POST sid:S " + callT + "\n3 202 json " + goodT, "notMeasured", "partial"},
+		"500 with a result in its body":                           {hello + "3 POST sid:S " + callT + "\n3 500 json " + goodT, "protocolError", "complete"},
+		"400 with results in its body":                            {hello + "3 POST sid:S " + callT + "\n3 400 json [" + goodT + "]", "protocolError", "complete"},
 		"legacy SSE: a body with the 202, as TypeScript sends it": {legacySSE + "3 POST /m?s=1 " + callT + "\n3 202 text Accepted\n1 event " + goodT, "result", "complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -482,6 +493,17 @@ func TestPackedBodies(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// What is behind a hole is found again in the recording.
+func TestBytesBehindAHole(t *testing.T) {
+	s := oneHTTP(t, legacySSE+"gap\n1 lose 40\n1 raw \"ta: x\\n\\n\"\n3 POST /m?s=1 "+callT+"\n3 202\n1 raw \"da\"\n1 raw \"ta: {\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":\"\n1 raw \"{\\\"content\\\":[]}}\\n\\n\"")
+	if webStates(s) != "result" {
+		t.Fatal(webStates(s))
+	}
+	if b, err := s.Calls[0].Result.Bytes(); err != nil || string(b) != `{"content":[]}` {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 

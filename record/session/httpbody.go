@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"errors"
 	"mime"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ type body struct {
 	next    int64 // the raw offset that the next piece should have
 	length  int64 // announced; -1: not
 	torn    bool  // a piece is missing
+	behind  bool  // the latest piece, or its beginning, was left out behind a hole in a stream
 	ended   bool
 	cut     bool
 	broken  error // it could not be unpacked
@@ -62,6 +64,12 @@ type body struct {
 
 	seq, at int64 // of the record with its last byte
 }
+
+// A body may come byte by byte.
+const (
+	pieceCost = 96      // bytes of memory that a piece takes, about
+	maxPieces = 1 << 20 // of one JSON text or event
+)
 
 // bodyPiece is a record of a body.
 type bodyPiece struct {
@@ -92,11 +100,18 @@ func (b *body) piece(rec *record.Record, limit int64, event func(*sse.Event)) {
 	}
 	if rec.Off != b.next {
 		b.torn = true
+		if b.parser != nil && b.dec == nil {
+			b.parser.Resume(rec.Off)
+			b.pieces, b.masks = nil, nil
+		}
 	}
+	b.behind = b.parser != nil && b.parser.Lost()
 	b.next = rec.Off + int64(len(raw))
 	if len(raw) > 0 {
 		b.seq, b.at = rec.Seq, rec.At
-		b.pieces = append(b.pieces, bodyPiece{off: rec.Off, n: int64(len(raw)), ref: rec.Ref, eol: string(rec.EOL)})
+		if !b.long && b.broken == nil {
+			b.pieces = append(b.pieces, bodyPiece{off: rec.Off, n: int64(len(raw)), ref: rec.Ref, eol: string(rec.EOL)})
+		}
 		for _, m := range rec.Masked {
 			if m.Off == 0 && m.Len >= int64(len(raw)) {
 				b.hidden = true
@@ -110,7 +125,10 @@ func (b *body) piece(rec *record.Record, limit int64, event func(*sse.Event)) {
 	b.ended = rec.End != record.BodyMore
 	b.cut = rec.End == record.BodyCut
 	switch {
-	case b.torn || b.broken != nil:
+	case b.broken != nil:
+	case b.torn && (b.parser == nil || b.dec != nil):
+		// Nothing can be made of the rest. Of a stream of events only the one is lost in
+		// which bytes are missing.
 	case b.dec == nil:
 		b.take(raw, limit, event)
 	default:
@@ -130,6 +148,13 @@ func (b *body) piece(rec *record.Record, limit int64, event func(*sse.Event)) {
 			k++
 		}
 		b.masks = slices.Delete(b.masks, 0, k)
+	}
+	switch {
+	case len(b.pieces) <= maxPieces:
+	case b.kind == bodyJSON:
+		b.tooLong()
+	case b.kind == bodyEvents:
+		b.pieces, b.broken = nil, errors.New("it came in more pieces than are put together")
 	}
 	if b.kind == bodyText && len(b.pieces) > 1 {
 		b.pieces, b.masks = b.pieces[:1], nil
@@ -157,10 +182,15 @@ func (b *body) take(p []byte, limit int64, event func(*sse.Event)) {
 		b.data = append(b.data, p[:min(int64(len(p)), room-n)]...)
 	}
 	if b.kind == bodyJSON && !b.long && b.decoded > limit {
-		b.long = true
-		b.data = bytes.Clone(b.data[:min(len(b.data), tooLongPrefix)])
-		b.pieces = nil
+		b.tooLong()
 	}
+}
+
+// tooLong lets go of a JSON text that is not put together, but for its beginning.
+func (b *body) tooLong() {
+	b.long = true
+	b.data = bytes.Clone(b.data[:min(len(b.data), tooLongPrefix)])
+	b.pieces = nil
 }
 
 // whole tells whether the body's announced length has come, so that no end needs
@@ -169,7 +199,7 @@ func (b *body) whole() bool { return b.length >= 0 && b.next >= b.length && !b.t
 
 // held is how many bytes it keeps.
 func (b *body) held() int64 {
-	n := int64(len(b.data))
+	n := int64(len(b.data)) + int64(len(b.pieces))*pieceCost
 	if b.parser != nil {
 		n += int64(b.parser.Size())
 	}

@@ -108,6 +108,9 @@ func (x *httpExchange) piece(rec *record.Record) {
 	}
 	x.patched = x.patched || len(rec.Patch) > 0
 	x.w.put(&x.res, rec, limit, func(e *sse.Event) { x.event(e, rec) })
+	if x.res.behind && x.h != nil {
+		x.h.gapSeq = max(x.h.gapSeq, rec.Seq) // there may have been an answer in it
+	}
 	if x.res.ended {
 		x.responded()
 	}
@@ -291,6 +294,7 @@ func (x *httpExchange) event(e *sse.Event, rec *record.Record) {
 	l := x.res.eventLine(e, rec, x)
 	if !x.reqRead {
 		if x.waits += int64(len(l.data)); x.waits > x.w.d.opts.MaxLine {
+			x.res.torn = true
 			return
 		}
 		l.data = bytes.Clone(l.data)
@@ -393,7 +397,9 @@ func (x *httpExchange) responded() {
 			x.cannot(FlagMislabelled, "the body has no event under the type text/event-stream: it is JSON"+x.hint(b.data))
 		}
 	case b.kind == bodyJSON && said && !b.cut:
-		x.readJSON()
+		if x.status != http.StatusAccepted || !asked || x.h.stream != nil {
+			x.readJSON() // clients do not look into a 202
+		}
 	case b.kind == bodyText && said && x.status != http.StatusAccepted && (asked || x.h != nil && looksJSON(b.data)) && !b.cut:
 		what := "no JSON and no event stream"
 		if looksJSON(b.data) {
@@ -495,7 +501,7 @@ func (x *httpExchange) refused() {
 	}
 	asked := x.unanswered()
 	data := b.data
-	if b.kind == bodyJSON && b.broken == nil && !b.torn && !b.hidden && !b.long && looksRPC(data) && asked > 0 {
+	if b.kind == bodyJSON && b.broken == nil && !b.torn && !b.hidden && !b.long && looksRefused(data) && asked > 0 {
 		x.read(b.line(record.Server, x))
 		// Whatever id the error had, it is the status that all of the exchange got.
 	}
@@ -649,23 +655,39 @@ func (x *httpExchange) remark(flag string, seq int64, from record.From, detail s
 	}
 }
 
-// looksJSON, looksRPC and looksEvents judge the beginning of a body by its content.
+// looksJSON and looksEvents judge the beginning of a body by its content.
 func looksJSON(b []byte) bool {
 	i := jsonscan.Space(b, 0)
 	return i < len(b) && (b[i] == '{' || b[i] == '[')
 }
 
-func looksRPC(b []byte) bool {
+// looksRefused: errors of JSON-RPC alone. A result under the status of an error is
+// none to a client.
+func looksRefused(b []byte) bool {
 	i := jsonscan.Space(b, 0)
 	if i == len(b) {
 		return false
 	}
-	if b[i] == '[' {
-		return true
+	refused := true
+	one := func(at int) (jsonscan.Span, error) {
+		var m message
+		s, err := m.peek(b, at)
+		refused = refused && m.kind == kReply && m.outcome(fError) && !m.outcome(fResult)
+		return s, err
 	}
-	var m message
-	_, err := m.peek(b, i)
-	return err == nil && m.kind != kNone
+	var err error
+	if b[i] == '[' {
+		_, err = jsonscan.Elements(b, i, func(_, at int) (jsonscan.Span, error) {
+			if at = jsonscan.Space(b, at); b[at] != '{' {
+				refused = false
+				return jsonscan.Skip(b, at)
+			}
+			return one(at)
+		})
+	} else {
+		_, err = one(i)
+	}
+	return err == nil && refused
 }
 
 func looksEvents(b []byte) bool {

@@ -15,6 +15,7 @@ func (h *httpSession) handshake(w where) {
 }
 
 func (h *httpSession) finishSession(s *sess) {
+	s.Principal = h.principal
 	c := &s.Connection
 	if h.midway && c.Initialize == nil {
 		s.midway(s.FirstSeq)

@@ -55,6 +55,9 @@ type Session struct {
 	Client, Server  Peer
 	// Basis says what makes these records one session, in words.
 	Basis string
+	// Principal is equal for sessions over HTTP with equal credentials; empty: none
+	// were sent, or the session is stdio's. It is to be compared and never shown.
+	Principal string
 	// FirstSeq and LastSeq bound the session's records, both inclusive.
 	FirstSeq, LastSeq int64
 	FirstAt, LastAt   int64 // nanoseconds since the recording's start

@@ -50,6 +50,10 @@ type Line struct {
 // DefaultMax is the bound of a zero Parser.
 const DefaultMax = 64 << 20
 
+// maxLines is how many data fields of one event are put together: each costs more than
+// its byte in the stream.
+const maxLines = 1 << 20
+
 // keptField is how many bytes of a field that is no data are kept: an id or a name
 // is under 1 KiB in practice, and a longer one is cut.
 const keptField = 4 << 10
@@ -74,7 +78,21 @@ type Parser struct {
 	comments bool // or one that is
 	lastID   string
 	next     int // index
+
+	lost bool // bytes are missing: nothing counts before the next blank line …
+	past bool // … and that is one behind the end of the line that may have lost its beginning
 }
+
+// Resume goes on at off of the stream, behind a hole. What follows up to the next
+// blank line is of an event whose beginning is not known, and is left out.
+func (p *Parser) Resume(off int64) {
+	p.off, p.line, p.size, p.cr, p.begun, p.bom = off, p.line[:0], 0, false, true, nil
+	p.ev, p.data, p.lines, p.open, p.comments = Event{Start: off}, p.data[:0], p.lines[:0], false, false
+	p.lastID, p.lost, p.past = "", true, false
+}
+
+// Lost tells whether the parser is between a hole and the next blank line.
+func (p *Parser) Lost() bool { return p.lost }
 
 // Feed takes the next piece of the stream and hands out the events that end in
 // it, in order.
@@ -149,6 +167,9 @@ func (p *Parser) take(b []byte) {
 		p.at = p.off
 	}
 	p.size += len(b)
+	if p.lost {
+		return
+	}
 	room := p.max() + len("data: ") - len(p.line)
 	if len(p.line) >= len(dataField) && !bytes.HasPrefix(p.line, []byte(dataField)) {
 		room = keptField - len(p.line)
@@ -170,6 +191,11 @@ func (p *Parser) ended(event func(*Event)) {
 	line, size := p.line, p.size
 	start := p.off
 	p.line, p.size = p.line[:0], 0
+	if p.lost {
+		p.lost, p.past = size > 0 || !p.past, true
+		p.ev.Start = start
+		return
+	}
 	if size == 0 {
 		p.dispatch(start, event)
 		return
@@ -215,6 +241,10 @@ func digits(b []byte) bool {
 
 // addData adds the value of a data field that begins at at of its line of size bytes.
 func (p *Parser) addData(value []byte, at, size int) {
+	if len(p.lines) == maxLines {
+		p.ev.Long = true
+		return
+	}
 	if p.ev.HasData {
 		p.data = append(p.data, '\n')
 	}
@@ -251,7 +281,7 @@ func (p *Parser) dispatch(end int64, event func(*Event)) {
 // Half tells whether an event was begun and not ended: a client is never told of
 // one at the end of the stream. start is its first byte.
 func (p *Parser) Half() (start int64, half bool) {
-	return p.ev.Start, p.open || p.size > 0 && (len(p.line) == 0 || p.line[0] != ':')
+	return p.ev.Start, !p.lost && (p.open || p.size > 0 && (len(p.line) == 0 || p.line[0] != ':'))
 }
 
 // Start is where the block that is open, or the next one, begins: bytes before it

@@ -95,6 +95,57 @@ func TestHalf(t *testing.T) {
 	}
 }
 
+// Behind a hole nothing counts before a blank line that is one for sure.
+func TestResume(t *testing.T) {
+	for in, want := range map[string]string{
+		"lf of a lost cr is no blank line":   "\ndata: b\n\n|data: c\n\n",
+		"the rest of a line":                 "x\n\n|data: c\n\n",
+		"the rest of an event":               "x\r\ndata: b\r\n\r\n|data: c\r\n\r\n",
+		"cr alone":                           "x\r\r|data: c\r\r",
+		"a whole event, since nobody knows":  "data: b\n\n|data: c\n\n",
+		"a blank line may have its own half": "\n\n|data: c\n\n",
+	} {
+		lost, rest, _ := strings.Cut(want, "|")
+		for n := 1; n <= len(lost+rest); n++ {
+			var p Parser
+			p.Feed([]byte("id: 1\ndata: a\n\ndata: half"), func(*Event) {})
+			p.Resume(1000)
+			if _, half := p.Half(); half || !p.Lost() {
+				t.Errorf("%s: half %v, lost %v", in, half, p.Lost())
+			}
+			var got []string
+			for s := lost + rest; len(s) > 0; s = s[min(n, len(s)):] {
+				p.Feed([]byte(s[:min(n, len(s))]), func(e *Event) {
+					got = append(got, fmt.Sprintf("%s %d-%d %q", e.Data, e.Start, e.End, e.ID))
+				})
+			}
+			start := 1000 + len(lost)
+			// A CRLF whose LF comes with the next piece ends one byte earlier, as ever.
+			end := start + len(rest)
+			if len(got) != 1 || got[0] != fmt.Sprintf("c %d-%d %q", start, end, "") && got[0] != fmt.Sprintf("c %d-%d %q", start, end-1, "") || p.Lost() {
+				t.Errorf("%s: in pieces of %d: %q, want c at %d to %d", in, n, got, start, end)
+			}
+		}
+	}
+}
+
+// Each of the lines of an event costs memory, whatever is in them.
+func TestManyLines(t *testing.T) {
+	var p Parser
+	lines := []byte(strings.Repeat("data\n", 1000))
+	for range 2 * maxLines / 1000 {
+		p.Feed(lines, func(*Event) {})
+	}
+	if len(p.lines) != maxLines || p.Size() > maxLines {
+		t.Errorf("%d lines, %d bytes", len(p.lines), p.Size())
+	}
+	long := false
+	p.Feed([]byte("\ndata: a\n\n"), func(e *Event) { long = long || e.Long })
+	if !long {
+		t.Error("nobody is told")
+	}
+}
+
 func TestBounds(t *testing.T) {
 	p := Parser{Max: 10}
 	long := strings.Repeat("x", 100)
