@@ -100,7 +100,7 @@ func conversationOf(j *hostjoin.Conversation, u UsageRule) *predicate.Conversati
 	c := j.Talk
 	out := &predicate.Conversation{TurnsState: stateOf(c.Caps.Turns), FinalTextState: session.Absent, RenderState: session.Absent,
 		Why: map[predicate.Channel]string{}, Models: slices.Clone(c.Models)}
-	of := turnsOf(j)
+	of, subs := turnsOf(j), agentTurns(c)
 	if out.TurnsState != session.Absent {
 		out.TurnCountKnown = true
 		for i := range c.Turns {
@@ -120,7 +120,7 @@ func conversationOf(j *hostjoin.Conversation, u UsageRule) *predicate.Conversati
 		}
 		var why string
 		turn.FinalText, turn.HasFinalText, turn.FinalTextState, why = finalText(t)
-		turn.Usage, _, _ = usageOf(c, []*host.Turn{t}, false, u)
+		turn.Usage, _, _ = usageOf(c, subs, []*host.Turn{t}, false, u)
 		out.Turns = append(out.Turns, turn)
 		out.Interrupted = out.Interrupted || t.Status == host.Interrupted
 		if i == len(c.Turns)-1 {
@@ -137,7 +137,7 @@ func conversationOf(j *hostjoin.Conversation, u UsageRule) *predicate.Conversati
 		out.Why[predicate.FinalText] = "a part of the transcript's turns is missing"
 	}
 	var why string
-	out.Usage, out.UsageState, why = usageOf(c, mine(c, of), true, u)
+	out.Usage, out.UsageState, why = usageOf(c, subs, mine(c, of), true, u)
 	if why != "" {
 		out.Why[predicate.UsageCount] = why
 	}

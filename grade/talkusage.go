@@ -20,17 +20,17 @@ type tokens struct {
 // usageOf is what turns used by the suite's rule (grading.md 0.1 "usage"; hosts.md 4,
 // rule 3): of one source for all of them. Sources that disagree decide nothing
 // unless the suite names one. Figures of the whole session count where all is asked.
-func usageOf(c *host.Conversation, turns []*host.Turn, all bool, rule UsageRule) (*predicate.Usage, session.CaptureState, string) {
+func usageOf(c *host.Conversation, subs map[int]bool, turns []*host.Turn, all bool, rule UsageRule) (*predicate.Usage, session.CaptureState, string) {
 	var found []tokens
 	for _, source := range sourcesOf(turns) {
 		if takes(rule, source, host.OfTurn) {
-			found = append(found, ofTurns(c, turns, source, rule))
+			found = append(found, ofTurns(subs, turns, source, rule))
 		}
 	}
 	if all {
 		for i := range c.Usage {
 			if u := &c.Usage[i]; takes(rule, u.Source, u.Scope) {
-				if t, ok := ofSession(c, u, rule); ok {
+				if t, ok := ofSession(subs, u, rule); ok {
 					found = append(found, t)
 				}
 			}
@@ -79,7 +79,7 @@ func sourcesOf(turns []*host.Turn) (out []string) {
 }
 
 // ofTurns adds up one source's figures of turns.
-func ofTurns(c *host.Conversation, turns []*host.Turn, source string, rule UsageRule) tokens {
+func ofTurns(subs map[int]bool, turns []*host.Turn, source string, rule UsageRule) tokens {
 	out := tokens{source: source, whole: true}
 	for _, t := range turns {
 		var main, sub, everyone *host.Usage
@@ -97,7 +97,7 @@ func ofTurns(c *host.Conversation, turns []*host.Turn, source string, rule Usage
 				main = u
 			}
 		}
-		subs := agentsIn(c, t)
+		subs := subs[t.Index]
 		switch {
 		case !rule.WithSubagents && main != nil:
 			out.add(main, rule)
@@ -123,28 +123,25 @@ func ofTurns(c *host.Conversation, turns []*host.Turn, source string, rule Usage
 	return out
 }
 
-// agentsIn says that a subagent worked in the turn.
-func agentsIn(c *host.Conversation, t *host.Turn) bool {
+// agentTurns are the turns in which a subagent worked.
+func agentTurns(c *host.Conversation) map[int]bool {
+	out := map[int]bool{}
 	for i := range c.Messages {
-		if m := &c.Messages[i]; m.Turn == t.Index && m.Agent != nil {
-			return true
+		if m := &c.Messages[i]; m.Agent != nil {
+			out[m.Turn] = true
 		}
 	}
 	for i := range c.Calls {
-		if k := &c.Calls[i]; k.Turn == t.Index && k.Agent != nil {
-			return true
+		if k := &c.Calls[i]; k.Agent != nil {
+			out[k.Turn] = true
 		}
 	}
-	return false
+	return out
 }
 
 // ofSession is a figure of the whole session, when it counts what the rule asks for.
-func ofSession(c *host.Conversation, u *host.Usage, rule UsageRule) (tokens, bool) {
+func ofSession(subs map[int]bool, u *host.Usage, rule UsageRule) (tokens, bool) {
 	out := tokens{source: u.Source, whole: true}
-	subs := false
-	for i := range c.Turns {
-		subs = subs || agentsIn(c, &c.Turns[i])
-	}
 	switch u.Agents {
 	case host.SubAgents:
 		return out, false
@@ -155,7 +152,7 @@ func ofSession(c *host.Conversation, u *host.Usage, rule UsageRule) (tokens, boo
 			return out, false
 		}
 	default:
-		if rule.WithSubagents && subs {
+		if rule.WithSubagents && len(subs) > 0 {
 			return out, false
 		}
 	}

@@ -1,12 +1,14 @@
 package join_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sixlink/sixlink/fixtures"
@@ -227,5 +229,50 @@ func TestRedacted(t *testing.T) {
 		if got := string(c.Calls[0].Args.JSON); got != `{"user":"u","password":"[redacted]"}` || c.Calls[0].Args.SHA256 == "" {
 			t.Errorf("%s %q", got, c.Calls[0].Args.SHA256)
 		}
+	}
+}
+
+// Case 72, import.names: names of tools with the host's prefix, taken apart by the
+// servers that are recorded; the host's own tools are none of them.
+func TestCaseNamePrefix(t *testing.T) {
+	b, err := fixtures.ReadFile("cases", "72-name-prefix", "expect.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, b, _ = bytes.Cut(b, []byte("```json\n"))
+	b, _, _ = bytes.Cut(b, []byte("```"))
+	var expect struct {
+		Names map[string]*[2]string `json:"import.names"`
+	}
+	if err := json.Unmarshal(b, &expect); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = fixtures.ReadFile("cases", "72-name-prefix", "host.json"); err != nil {
+		t.Fatal(err)
+	}
+	var in struct {
+		Turns []struct{ Calls []struct{ Name string } }
+	}
+	if err := json.Unmarshal(b, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	var calls []said
+	for i, c := range in.Turns[0].Calls {
+		calls = append(calls, said{name: c.Name, args: fmt.Sprintf(`{"n":%d}`, i), ms: 1000, end: 1100})
+	}
+	ws := rec{id: "tracker", server: "tracker", tools: []string{"search_issues", "b"}, calls: []sent{{ms: 1010, tool: "search_issues", args: `{"n":0}`}}}.wires(t)
+	ws = append(ws, rec{id: "my_srv", server: "my_srv", tools: []string{"a__b", "b", "search_issues"}, calls: []sent{{ms: 1010, tool: "a__b", args: `{"n":2}`}}}.wires(t)...)
+	r := join.Join([]*host.Conversation{talk("claude-code", "s", calls...)}, ws, join.Options{})
+	got := map[string]*[2]string{}
+	for name := range expect.Names {
+		got[name] = nil
+	}
+	for _, c := range r.Conversations[0].Calls {
+		if name := in.Turns[0].Calls[c.Host].Name; c.Paired() {
+			got[name] = &[2]string{r.Wires[c.Session].Server, c.Tool}
+		}
+	}
+	if d := cmp.Diff(expect.Names, got); d != "" || len(got) < 4 {
+		t.Errorf("-want +got\n%s", d)
 	}
 }
