@@ -59,10 +59,12 @@ type contentKey struct {
 	args argsKey
 }
 
-// Bounds of tier 2: what is larger is called ambiguous and not paired.
+// Bounds of tier 2. What is larger is ambiguous: over the first two the calls of that
+// tool and arguments are not all paired, over the third they are in order.
 const (
 	maxEdges     = 1_000_000 // of all calls together
-	maxComponent = 20_000    // edges of calls that may be each other
+	maxFan       = 2_000     // calls on the wire that one call may be
+	maxComponent = 10_000    // edges of calls that may be each other
 )
 
 // edge says that a host call may be a wire call.
@@ -92,16 +94,21 @@ func (j *joiner) byContent() {
 		slices.SortFunc(list, byTime)
 	}
 	var edges []edge
+	over := map[contentKey]bool{}
 	for _, t := range j.order {
 		for _, h := range t.calls {
 			if h.tier != NoTier || h.c.NotSent() {
 				continue
 			}
 			h.tried = true
-			mine, unclear, over := j.edgesOf(h, free, maxEdges-len(edges))
-			h.unclear = unclear || over
+			mine, unclear := j.edgesOf(h, free, maxEdges-len(edges), over)
+			h.unclear = unclear
 			edges = append(edges, mine...)
 		}
+	}
+	for _, e := range edges {
+		// What was not looked at for one may be what is taken for the other.
+		e.h.unclear = e.h.unclear || over[e.c.key()]
 	}
 	j.oneOpaque(edges)
 	for _, part := range components(edges) {
@@ -118,13 +125,13 @@ func (j *joiner) byContent() {
 	}
 }
 
-// edgesOf are the wire calls that h may be. unclear says that h's name is not
-// unique among the tools of a session, so that none is taken there; over that there
-// are more than left.
-func (j *joiner) edgesOf(h *hostCall, free map[contentKey][]*wireCall, left int) (out []edge, unclear, over bool) {
+// edgesOf are the wire calls that h may be. unclear says that not all of them are
+// there: h's name is not unique among the tools of a session, or they are too many,
+// and the key is then in over.
+func (j *joiner) edgesOf(h *hostCall, free map[contentKey][]*wireCall, left int, over map[contentKey]bool) (out []edge, unclear bool) {
 	t := h.t
 	if !h.known {
-		return nil, false, false
+		return nil, false
 	}
 	tried := map[contentKey]bool{}
 	names := map[*wire][]string{}
@@ -147,20 +154,22 @@ func (j *joiner) edgesOf(h *hostCall, free map[contentKey][]*wireCall, left int)
 		}
 	}
 	for k := range tried { // at most a few; sorted below
-		for _, c := range j.windowOf(h, free[k]) {
+		list := j.windowOf(h, free[k])
+		if len(list) > maxFan || len(out)+len(list) > left {
+			over[k], unclear = true, true
+			continue
+		}
+		for _, c := range list {
 			if n := names[c.w]; len(n) != 1 || n[0] != k.tool {
 				continue
 			}
 			if tier := j.may(h, c); tier != NoTier {
-				if len(out) == left {
-					return nil, unclear, true
-				}
 				out = append(out, edge{h, c, tier})
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b edge) int { return byTime(a.c, b.c) })
-	return out, unclear, false
+	return out, unclear
 }
 
 // byTime orders calls on the wire: by time, then by recording and place.
@@ -317,19 +326,26 @@ func components(edges []edge) []*component {
 // match pairs as many calls of the component as can be, in host order, each with
 // the earliest free wire call, and says which pairs are the only ones possible.
 func (p *component) match() {
-	if p.edges > maxComponent {
-		for _, h := range p.hosts {
-			h.unclear = true
-		}
-		return
-	}
 	taken := map[*wireCall]*hostCall{}
 	mine := map[*hostCall]edge{}
-	for _, h := range p.hosts {
-		p.augment(h, taken, mine, map[*wireCall]bool{})
+	var loose map[*hostCall]bool
+	var swaps map[*hostCall][]*hostCall
+	if p.edges > maxComponent {
+		for _, h := range p.hosts { // in order, and nothing is said to be sure
+			h.unclear = true
+			for _, e := range p.to[h] {
+				if taken[e.c] == nil {
+					taken[e.c], mine[h] = h, e
+					break
+				}
+			}
+		}
+	} else {
+		for _, h := range p.hosts {
+			p.augment(h, taken, mine, map[*wireCall]bool{})
+		}
+		loose, swaps = p.loose(taken, mine), p.swaps(taken, mine)
 	}
-	loose := p.loose(taken, mine)
-	swaps := p.swaps(taken, mine)
 	for _, h := range p.hosts {
 		e, ok := mine[h]
 		if !ok {

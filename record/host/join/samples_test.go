@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,6 +183,11 @@ func TestManyEqualCalls(t *testing.T) {
 	res := join.Join([]*host.Conversation{talk("codex", "s", timed...)}, ws, join.Options{Window: 100 * time.Millisecond})
 	if c := res.Conversations[0]; c.Verdict != join.Joined {
 		t.Errorf("with times: %s: %s", c.Verdict, c.Why)
+	}
+	// Windows that overlap all the time: paired in order, and none is sure.
+	res = join.Join([]*host.Conversation{talk("codex", "s", timed...)}, ws, join.Options{Window: 20 * time.Second})
+	if c := res.Conversations[0]; c.Verdict != join.JoinedWithRest || !strings.HasPrefix(c.Why, "1200 paired (1200 ambiguous)") {
+		t.Errorf("wide windows: %s: %s", c.Verdict, c.Why)
 	}
 	res = join.Join([]*host.Conversation{talk("codex", "s", untimed...)}, ws, join.Options{})
 	for _, c := range res.Conversations[0].Calls {
