@@ -2,6 +2,7 @@ package grade
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
 )
@@ -13,10 +14,10 @@ type assignment struct {
 	ambiguous []string
 }
 
-// assign finds the case of a session with these labels and this first prompt:
+// assign finds the case of a trial whose recordings have these labels, and of this first prompt:
 // by the match of a case, else by the label, else by a first prompt that exactly
 // one case has. hasPrompt is false where no transcript is joined.
-func (s *Suite) assign(labels map[string]string, prompt string, hasPrompt bool) assignment {
+func (s *Suite) assign(labels []map[string]string, prompt string, hasPrompt bool) assignment {
 	prompt = value.Trim(prompt)
 	tiers := [](func(c *CaseSpec) bool){
 		func(c *CaseSpec) bool {
@@ -26,14 +27,18 @@ func (s *Suite) assign(labels map[string]string, prompt string, hasPrompt bool) 
 			if c.MatchPrompt != "" && (!hasPrompt || value.Trim(c.MatchPrompt) != prompt) {
 				return false
 			}
-			for k, v := range c.MatchLabels {
-				if got, ok := labels[k]; !ok || got != v {
-					return false
+			return slices.ContainsFunc(labels, func(labels map[string]string) bool {
+				for k, v := range c.MatchLabels {
+					if got, ok := labels[k]; !ok || got != v {
+						return false
+					}
 				}
-			}
-			return true
+				return true
+			})
 		},
-		func(c *CaseSpec) bool { return labels[LabelCase] != "" && labels[LabelCase] == c.ID },
+		func(c *CaseSpec) bool {
+			return slices.ContainsFunc(labels, func(l map[string]string) bool { return l[LabelCase] != "" && l[LabelCase] == c.ID })
+		},
 		func(c *CaseSpec) bool {
 			return hasPrompt && prompt != "" && len(c.Turns) > 0 && value.Trim(c.Turns[0].Prompt) == prompt
 		},

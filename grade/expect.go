@@ -22,7 +22,10 @@ func expected(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.
 	in := match.CaseInput{
 		Expected: c.Expected, Calls: callsOf(ev), Options: options, Negative: c.Negative,
 		CallsComplete: ev.State(predicate.ToolCalls) == session.Complete && !ev.Unreached, TurnsKnown: turnsKnown(ev),
-		PromptFinished: finished(ev), Show: predicate.Shown,
+		PromptFinished: finished(ev), Show: predicate.ShownAt,
+	}
+	if options.Order != match.AnyOrder {
+		in.OrderUnknown = ev.OrderUnknown(ordered(c, options.Order))
 	}
 	for i := range c.Turns {
 		in.Turns = append(in.Turns, match.TurnInput{Expected: c.Turns[i].Expected, Pinned: c.Turns[i].Pinned})
@@ -48,6 +51,20 @@ func expected(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.
 		prompts = append(prompts, promptOf(r.Whole))
 	}
 	return rows, prompts, r.Match.Outcome == match.Error || r.Arguments != nil && r.Arguments.Outcome == match.Error
+}
+
+// ordered are the tools whose calls an order is about; nil: all.
+func ordered(c *CaseSpec, o match.Order) map[string]bool {
+	if o != match.Superset {
+		return nil
+	}
+	names := map[string]bool{}
+	for i := range c.Turns {
+		for k := range c.Turns[i].Expected {
+			names[c.Turns[i].Expected[k].Tool] = true
+		}
+	}
+	return names
 }
 
 // callsOf gives the trial's calls to the matcher, wire and host-only calls in the

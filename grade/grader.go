@@ -17,18 +17,32 @@ import (
 type Recording struct {
 	ID string
 	// Path is where it was read, for people; it is in no verdict's JSON.
-	Path     string
-	Torn     bool
-	Gaps     int
+	Path string
+	Torn bool
+	Gaps int
+	// Midway says that its beginning is not there: an earlier segment is missing.
+	Midway   bool
 	Labels   map[string]string
 	Sessions []*session.Session
 	// Talks are the host's transcripts that are joined, by session id.
 	Talks map[string]*predicate.Conversation
 	// Joined are host transcripts with how they join, by session id (see [Talks]).
+	// Recordings with an equal Group are graded together, since one conversation is
+	// joined to several of them (see [Groups]); empty: it stands alone.
 	Joined map[string][]*Talk
+	Group  string
+	// Clock tells when its records were read, for trials over several recordings.
+	Clock session.Clock
+	// Again reads the recording once more, and returns what lets go of it. Of a
+	// recording that may be a part of a trial over several (label trial) Add then keeps
+	// id, path and labels alone, and Verdict reads it again. Without it Add keeps the
+	// sessions, which must stay as they are until then. It may be called from any
+	// goroutine.
+	Again func() (r *Recording, done func(), err error)
 	// Unreadable says why the recording could not be read at all; the rest may
 	// then be empty. ID is then "sha256:" and the beginning of the hash of the
-	// file's content, or empty when not even that could be read.
+	// file's content, or empty when not even that could be read. Labels is nil when
+	// its labels could not be read either.
 	Unreadable string
 }
 
@@ -76,6 +90,8 @@ type Grader struct {
 // graded is what one recording gave.
 type graded struct {
 	id, path, unreadable string
+	labels               map[string]string
+	held                 *Recording // kept for Verdict: it may be a part of a trial
 	skipped              []Skipped
 	trials               []brief
 	// unfit: it could not be used; unclear: a session is claimed by several cases.
@@ -98,15 +114,38 @@ func NewGrader(suite *Suite, o Options) (*Grader, error) {
 	return g, nil
 }
 
-// Add grades the sessions of one recording. Nothing of r is kept.
+// Add grades the sessions of one recording. Nothing of r is kept, but of one that may
+// be a part of a trial over several: see [Recording.Again].
 func (g *Grader) Add(r *Recording) {
-	w := g.begin(r)
+	d := graded{id: r.ID, path: r.Path, labels: r.Labels}
+	d.read(r)
+	if _, is := trialKey(r); is {
+		held := *r
+		if held.Again != nil {
+			held.Sessions, held.Talks, held.Clock = nil, nil, session.Clock{}
+		}
+		d.held = &held
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.done = append(g.done, d)
+		return
+	}
+	w := &work{Grader: g, r: r, d: &d, cache: g.takeCache()}
 	w.recording()
-	g.end(w)
+	g.giveCache(w.cache)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shelf != nil {
+		for i := range d.trials {
+			g.shelf.put(&d.trials[i])
+		}
+	}
+	g.done = append(g.done, d)
 }
 
-func (g *Grader) begin(r *Recording) *work {
-	d := &graded{id: r.ID, path: r.Path, unreadable: r.Unreadable}
+// read notes what reading r gave.
+func (d *graded) read(r *Recording) {
+	d.unreadable = r.Unreadable
 	// The reason is in the JSON, and a path of this machine must not be.
 	if d.unreadable != "" && r.Path != "" {
 		d.unreadable = strings.ReplaceAll(d.unreadable, r.Path, "the file")
@@ -114,19 +153,6 @@ func (g *Grader) begin(r *Recording) *work {
 			d.unreadable = strings.ReplaceAll(d.unreadable, dir+"/", "")
 		}
 	}
-	return &work{Grader: g, r: r, d: d, cache: g.takeCache()}
-}
-
-func (g *Grader) end(w *work) {
-	g.giveCache(w.cache)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shelf != nil {
-		for i := range w.d.trials {
-			g.shelf.put(&w.d.trials[i])
-		}
-	}
-	g.done = append(g.done, *w.d)
 }
 
 func (g *Grader) takeCache() *predicate.Schemas {
@@ -147,20 +173,21 @@ func (g *Grader) giveCache(c *predicate.Schemas) {
 	g.caches = append(g.caches, c)
 }
 
-// Verdict sums up. The order of Add makes no difference.
+// Verdict sums up, when all are added. The order of Add makes no difference.
 func (g *Grader) Verdict() (*Verdict, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	slices.SortStableFunc(g.done, func(a, b graded) int {
-		// The path comes last: it orders what reads the same in the JSON.
-		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.unreadable, b.unreadable), cmp.Compare(a.path, b.path))
-	})
+	slices.SortStableFunc(g.done, func(a, b graded) int { return compareDone(&a, &b) })
 	for i := 1; i < len(g.done); i++ {
 		if a, b := &g.done[i-1], &g.done[i]; b.id != "" && a.id == b.id {
 			return nil, fmt.Errorf("recording %s is given twice: %s and %s: leave one out", b.id, a.path, b.path)
 		}
 	}
+	g.gradeJoints()
 	return g.sum(), nil
+}
+
+func compareDone(a, b *graded) int {
+	// The path comes last: it orders what reads the same in the JSON.
+	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.unreadable, b.unreadable), cmp.Compare(a.path, b.path))
 }
 
 // work grades one recording.
@@ -170,13 +197,6 @@ type work struct {
 	d *graded
 	// cache is this work's alone while it lasts.
 	cache *predicate.Schemas
-	// apart are sessions that are parts of a trial of several (AddTogether).
-	apart map[string]bool
-}
-
-// unfit says that nothing of the recording may be graded.
-func (w *work) unfit() bool {
-	return w.r.Unreadable != "" || w.o.RequireWhole && (w.r.Torn || w.r.Gaps > 0)
 }
 
 func (w *work) skip(session, why, detail string) {
@@ -184,110 +204,134 @@ func (w *work) skip(session, why, detail string) {
 }
 
 func (w *work) recording() {
+	if !w.usable() {
+		return
+	}
+	for _, s := range w.r.Sessions {
+		w.session(s)
+	}
+}
+
+// usable tells whether there are sessions to grade; else the recording is skipped.
+func (w *work) usable() bool {
 	r := w.r
 	switch {
 	case r.Unreadable != "":
 		w.d.unfit = true
 		w.skip("", WhyUnreadable, w.d.unreadable)
-		return
 	case w.o.RequireWhole && r.Torn:
 		w.d.unfit = true
 		w.skip("", WhyNotWhole, "the recording is torn")
-		return
 	case w.o.RequireWhole && r.Gaps > 0:
 		w.d.unfit = true
 		w.skip("", WhyNotWhole, fmt.Sprintf("the recording has %d gaps", r.Gaps))
-		return
 	case len(r.Sessions) == 0:
 		w.skip("", WhyNoSession, "no message in it")
-		return
+	default:
+		return true
 	}
-	for _, s := range r.Sessions {
-		if !w.apart[s.ID] {
-			w.session(s)
-		}
-	}
+	return false
 }
 
 // session makes a trial of a session with a call, or whose connection or
 // discovery failed, or that a conversation or the command line claims (grading.md
 // 0.1 "Which sessions are trials").
 func (w *work) session(s *session.Session) {
-	r, talk := w.r, w.r.Talks[s.ID]
-	var joined *Talk
-	switch of := r.Joined[s.ID]; len(of) {
-	case 0:
-	case 1:
-		joined = of[0]
-		if joined.right() {
-			talk = conversationOf(joined.Join, w.suite.Usage)
-		}
-	default:
+	r := w.r
+	if n := len(r.Joined[s.ID]); n > 1 {
 		w.d.unclear = true
-		w.skip(s.ID, WhyAmbiguous, fmt.Sprintf("%d conversations are joined to it: name one of them with --conversation", len(of)))
+		w.skip(s.ID, WhyAmbiguous, fmt.Sprintf("%d conversations are joined to it: name one of them with --conversation", n))
 		return
 	}
-	c, ok := w.claim(s, talk)
-	if !ok {
+	talk := r.Talks[s.ID]
+	if j := w.joinedTo(s); j != nil && j.right() {
+		talk = conversationOf(j.Join, w.suite.Usage)
+	}
+	a := w.suite.claims(w.o.Case, []map[string]string{r.Labels}, talk)
+	if !w.claimed(s, a) {
 		return
 	}
-	if name := serverKey(r, s); !w.suite.takesServer(name) || c != nil && len(c.Servers) > 0 && !slices.Contains(c.Servers, name) {
-		w.skip(s.ID, WhyServer, fmt.Sprintf("server %q is not graded by the suite", name))
+	if name := serverKey(r, s); !w.suite.takesServer(name) || a.c != nil && len(a.c.Servers) > 0 && !slices.Contains(a.c.Servers, name) {
+		w.skipServer(s.ID, name)
 		return
 	}
+	w.alone(s, a.c, talk)
+}
+
+// alone grades a session that is a trial by itself, or none.
+func (w *work) alone(s *session.Session, c *CaseSpec, talk *predicate.Conversation) {
+	r := w.r
+	joined := w.joinedTo(s)
+	s = joined.own(s, 0)
 	ev := Evidence(s, r.Sessions, w.cache)
 	ev.NameServer(serverKey(r, s))
 	ev.Conversation = talk
-	if joined != nil {
-		s = joined.join(ev, s, w.suite)
-	} else if w.suite.ModelEvidence {
-		noModelResults(ev)
-	}
-	var bare chain.Result // what is asked of it is asked of a session without calls alone
-	if len(s.Calls) == 0 {
-		bare = chain.Analyze(chain.Input{Session: s, Evidence: ev})
-	}
-	broken := bare.Links[0].State == chain.Failed || bare.Links[1].State == chain.Failed
-	if len(s.Calls) == 0 && !broken && talk == nil && w.o.Case == "" {
-		detail := "no call in it"
-		if l := bare.Links[0]; l.State != chain.Passed {
-			detail += "; connection " + string(l.State) + ": " + l.Evidence.Text
+	joined.join(ev, w.suite)
+	unreached := false
+	if len(s.Calls) == 0 { // what is asked of it is asked of such a session alone
+		bare := w.bare(s, ev)
+		unreached = bare.Links[0].State == chain.NotMeasured
+		broken := brokenBy(bare)
+		if broken == "" && talk == nil && w.o.Case == "" {
+			w.skipProbe(s, bare)
+			return
 		}
-		w.skip(s.ID, WhyProbe, detail)
-		return
-	}
-	if len(s.Calls) == 0 && broken {
-		for _, l := range bare.Links[:2] {
-			if l.State == chain.Failed {
-				ev.NoCallBecause = string(l.Link) + " failed"
-				break
-			}
-		}
+		ev.NoCallBecause = broken
 	}
 	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls), Talk: noteOf(joined)}
-	t.unreached = len(s.Calls) == 0 && bare.Links[0].State == chain.NotMeasured
-	w.grade(t, c, s, ev)
+	t.unreached = unreached
+	w.grade(t, c, chain.Input{Session: s, Evidence: ev})
 	w.d.trials = append(w.d.trials, briefOf(c, t))
 }
 
-// claim finds the session's case. ok is false when it is graded against none.
-func (w *work) claim(s *session.Session, talk *predicate.Conversation) (c *CaseSpec, ok bool) {
-	if w.o.Case != "" {
-		c = w.suite.caseByID(w.o.Case)
-	} else {
-		prompt, has := "", false
-		if talk != nil && len(talk.Turns) > 0 {
-			prompt, has = talk.Turns[0].Prompt, true
+// bare analyzes a session without any check.
+func (w *work) bare(s *session.Session, ev *predicate.Evidence) chain.Result {
+	return chain.Analyze(chain.Input{Session: s, Evidence: ev})
+}
+
+// brokenBy says which link kept the host from making a call; empty: none failed.
+func brokenBy(bare chain.Result) string {
+	for _, l := range bare.Links[:2] {
+		if l.State == chain.Failed {
+			return string(l.Link) + " failed"
 		}
-		a := w.suite.assign(w.r.Labels, prompt, has)
-		if len(a.ambiguous) > 0 {
-			w.d.unclear = true
-			w.skip(s.ID, WhyAmbiguous, "claimed by the "+several(a.ambiguous, "case", "cases")+": give one of them a match, or the session a label")
-			return nil, false
-		}
-		c = a.c
 	}
+	return ""
+}
+
+func (w *work) skipServer(session, name string) {
+	w.skip(session, WhyServer, fmt.Sprintf("server %q is not graded by the suite", name))
+}
+
+func (w *work) skipProbe(s *session.Session, bare chain.Result) {
+	detail := "no call in it"
+	if l := bare.Links[0]; l.State != chain.Passed {
+		detail += "; connection " + string(l.State) + ": " + l.Evidence.Text
+	}
+	w.skip(s.ID, WhyProbe, detail)
+}
+
+// claims finds the case of a trial whose recordings have these labels; given is the
+// one that the command line names.
+func (s *Suite) claims(given string, labels []map[string]string, talk *predicate.Conversation) assignment {
+	if given != "" {
+		return assignment{c: s.caseByID(given)}
+	}
+	prompt, has := "", false
+	if talk != nil && len(talk.Turns) > 0 {
+		prompt, has = talk.Turns[0].Prompt, true
+	}
+	return s.assign(labels, prompt, has)
+}
+
+// claimed tells whether the session is graded, by its case or by the defaults; else
+// it is skipped.
+func (w *work) claimed(s *session.Session, a assignment) bool {
+	c := a.c
 	switch {
+	case len(a.ambiguous) > 0:
+		w.d.unclear = true
+		w.skip(s.ID, WhyAmbiguous, "claimed by the "+several(a.ambiguous, "case", "cases")+": give one of them a match, or the session a label")
 	case c != nil && c.Disabled:
 		w.skip(s.ID, WhyDisabled, "case "+c.ID+" is disabled")
 	case c == nil && len(w.suite.Only) > 0 || c != nil && c.LeftOut:
@@ -297,19 +341,20 @@ func (w *work) claim(s *session.Session, talk *predicate.Conversation) (c *CaseS
 		}
 		w.skip(s.ID, WhyNotChosen, detail)
 	default:
-		return c, true
+		return true
 	}
-	return nil, false
+	return false
 }
 
 // grade gives a trial its rows, its links and its verdict.
-func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Evidence) {
+func (w *work) grade(t *Trial, c *CaseSpec, in chain.Input) {
 	if c == nil {
 		c = w.open
 	}
-	in := chain.Input{Session: s, Evidence: ev, Negative: c.Negative, Expects: c.expectsCall()}
-	hostEnd(&in)
+	ev := in.Evidence
+	in.Negative, in.Expects = c.Negative, c.expectsCall()
 	ev.Unreached = t.unreached && len(ev.Calls) == 0
+	hostEnd(&in)
 	t.Rows, in.Prompts, in.Unmatched = expectedJoined(c, ev)
 	for i := range c.Turns {
 		t.Rows = append(t.Rows, turnRows(c, i, ev)...)
@@ -345,14 +390,17 @@ func rowOf(k *predicate.Check, turn int, o predicate.Outcome) Row {
 }
 
 // judge gives a trial its verdict (grading.md 0.2.8). A trial in which nothing
-// happened cannot pass: every check of the "never" kind would hold vacuously.
+// happened cannot pass: every check of the "never" kind would hold vacuously. Nor can
+// one of which no call had an outcome, by checks on outcomes alone.
 func (w *work) judge(t *Trial, ev *predicate.Evidence) {
 	gating, failed, erred := 0, 0, 0
+	outcomes := true // all that gates is about what came of calls
 	for _, r := range t.Rows {
 		if r.Role != predicate.Gating {
 			continue
 		}
 		gating++
+		outcomes = outcomes && r.Link == predicate.Response
 		switch r.Result {
 		case predicate.Fail:
 			failed++
@@ -372,6 +420,11 @@ func (w *work) judge(t *Trial, ev *predicate.Evidence) {
 		case b != "":
 			idle = string(b) + " failed and no call was made, so nothing was measured"
 		}
+	}
+	if t.Calls > 0 && outcomes && !slices.ContainsFunc(ev.Calls, func(c predicate.CallEvidence) bool { return !c.Cancelled }) {
+		// Such a call is no error, and no good answer either: a server that hangs until
+		// its host gives up must not pass.
+		idle = "every call was cancelled by the client, so no outcome was measured"
 	}
 	switch {
 	case failed > 0:

@@ -137,10 +137,16 @@ func (s *shelf) trial(b []byte, t *Trial) []byte {
 		b = putText(b, text)
 	}
 	b = binary.AppendVarint(b, int64(t.Calls))
-	b = putParts(putTalk(b, t.Talk), t.Parts)
+	b = putTalk(b, t.Talk)
 	b = binary.AppendVarint(b, int64(len(t.Labels)))
 	for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
 		b = putText(putText(b, k), t.Labels[k])
+	}
+	b = binary.AppendVarint(b, int64(len(t.Parts)))
+	for i := range t.Parts {
+		p := &t.Parts[i]
+		b = putText(putText(putText(b, p.Recording), p.Session), p.Server)
+		b = putText(binary.AppendVarint(b, p.Base), p.Lost)
 	}
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
@@ -183,13 +189,16 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 	t := &Trial{Recording: r.text(), Session: r.text(), Word: Word(r.text()), Why: r.text()}
 	t.Chain.FirstBreak, t.Chain.Category = predicate.Link(r.text()), chain.Category(r.text())
 	t.Calls = int(r.num())
-	t.Talk, t.Parts = r.talk(), r.parts()
+	t.Talk = r.talk()
 	if n := r.count(); n > 0 {
 		t.Labels = make(map[string]string, n)
 		for range n {
 			k := r.text()
 			t.Labels[k] = r.text()
 		}
+	}
+	for range r.count() {
+		t.Parts = append(t.Parts, predicate.Part{Recording: r.text(), Session: r.text(), Server: r.text(), Base: r.num(), Lost: r.text()})
 	}
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]

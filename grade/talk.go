@@ -19,20 +19,25 @@ type Talk struct {
 	// Join is the conversation's; Wires are the sessions of the whole join.
 	Join  *hostjoin.Conversation
 	Wires []hostjoin.Wire
-	// Of are the trial's own sessions, by their places in Wires, in order of time.
-	Of []int
+	// Of are the trial's own sessions, by their places in Wires; Parts says which part
+	// of the trial each is, nil where the trial is one session.
+	Of    []int
+	Parts []*predicate.Part
 }
 
-// of says which part of the trial a session is, by its place in Wires.
-func (t *Talk) of(wire int) (part int, ok bool) {
-	part = slices.Index(t.Of, wire)
-	return part, part >= 0
+// of says whether a session is the trial's, by its place in Wires, and which part.
+func (t *Talk) of(wire int) (part *predicate.Part, ok bool) {
+	i := slices.Index(t.Of, wire)
+	if i >= 0 && t.Parts != nil {
+		part = t.Parts[i]
+	}
+	return part, i >= 0
 }
 
 // ref names a call on the wire among those of the trial.
 func (t *Talk) ref(w hostjoin.Ref) (predicate.CallRef, bool) {
 	part, ok := t.of(w.Wire)
-	return predicate.CallRef{Seq: predicate.PartSeq(max(part, 0)) + w.Call.Seq, Index: w.Call.Index}, ok
+	return predicate.CallRef{Seq: part.Handle(w.Call.Seq), Index: w.Call.Index}, ok
 }
 
 // Talks are the conversations of a result that belong to each session, by recording
@@ -180,57 +185,70 @@ func finalText(t *host.Turn) (text string, has bool, state session.CaptureState,
 	return "", false, session.Complete, "" // empty, or a widget stands for it
 }
 
-// join adds what the transcript tells to the evidence of its session: the host's ids
+// join adds what the transcript tells to the evidence of its sessions: the host's ids
 // and turns of the calls, and the calls that never reached the wire (grading.md 0.1,
-// row toolCalls). It returns the session as far as it is this conversation's.
-func (t *Talk) join(ev *predicate.Evidence, s *session.Session, suite *Suite) *session.Session {
-	ev.Conversation = conversationOf(t.Join, suite.Usage)
+// row toolCalls).
+func (t *Talk) join(ev *predicate.Evidence, suite *Suite) {
+	if t == nil {
+		if suite.ModelEvidence {
+			noModelResults(ev)
+		}
+		return
+	}
 	ev.Join = &predicate.Join{Model: suite.ModelEvidence}
 	if !t.right() {
 		ev.Conversation, ev.Join.NotJoined = nil, "no call of it is this session's beyond doubt"
-		return s
+		return
 	}
-	s = t.own(ev, s)
+	ev.Conversation = conversationOf(t.Join, suite.Usage)
+	t.mark(ev)
 	places := t.place(ev)
 	t.order(ev, places)
 	if suite.ModelEvidence {
 		t.modelResults(ev)
 	}
 	t.elsewhere(ev)
-	return s
 }
 
-// own leaves out calls of the session that are known to be nobody's or another
-// conversation's, and marks those that the transcript does not have.
-func (t *Talk) own(ev *predicate.Evidence, s *session.Session) *session.Session {
+// own is a session without the calls that are known to be another conversation's, or
+// nobody's. of is its place in Of's list of sessions where the trial has one alone.
+func (t *Talk) own(s *session.Session, wire int) *session.Session {
+	if t == nil || !t.right() || wire < 0 {
+		return s
+	}
+	if t.Parts == nil {
+		wire = t.Of[0]
+	}
 	gone := map[predicate.CallRef]bool{}
+	for i := range t.Join.WireOnly {
+		if w := &t.Join.WireOnly[i]; w.Wire == wire && w.Kind.Explained() {
+			gone[predicate.CallRef{Seq: w.Call.Seq, Index: w.Call.Index}] = true
+		}
+	}
+	if len(gone) == 0 {
+		return s
+	}
+	narrowed := *s
+	narrowed.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(c *session.Call) bool {
+		return gone[predicate.CallRef{Seq: c.Seq, Index: c.Index}]
+	})
+	return &narrowed
+}
+
+// mark marks the calls that the transcript does not have.
+func (t *Talk) mark(ev *predicate.Evidence) {
 	left := map[predicate.CallRef]bool{}
 	for i := range t.Join.WireOnly {
 		w := &t.Join.WireOnly[i]
-		at, ok := t.ref(w.Ref)
-		if !ok {
-			continue
-		}
-		if w.Kind.Explained() {
-			gone[at] = true
-		} else {
+		if at, ok := t.ref(w.Ref); ok && !w.Kind.Explained() {
 			left[at] = true
 			ev.Join.WireOnly++
 		}
-	}
-	if len(gone) > 0 {
-		ev.Leave(gone)
-		narrowed := *s
-		narrowed.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(c *session.Call) bool {
-			return gone[predicate.CallRef{Seq: c.Seq, Index: c.Index}]
-		})
-		s = &narrowed
 	}
 	for i := range ev.Calls {
 		c := &ev.Calls[i]
 		c.WireOnly = left[predicate.CallRef{Seq: c.Seq, Index: c.Index}]
 	}
-	return s
 }
 
 // place gives the session's calls their ids and turns, and adds the host-only ones.
@@ -294,7 +312,8 @@ func (t *Talk) place(ev *predicate.Evidence) map[predicate.CallRef]int {
 // hostOnly is the evidence of a call that is not on the wire.
 func (t *Talk) hostOnly(j *hostjoin.Call, k *host.Call, turn, n int, ev *predicate.Evidence) predicate.CallEvidence {
 	// It has no record: its index tells it from the others.
-	e := predicate.CallEvidence{Seq: 0, Index: n, Tool: j.Tool, ToolUseID: k.HostCallID, Turn: turn, HostOnly: true, HostWhy: j.Why,
+	part, _ := t.of(j.Session)
+	e := predicate.CallEvidence{Seq: 0, Index: n, Of: part, Tool: j.Tool, ToolUseID: k.HostCallID, Turn: turn, HostOnly: true, HostWhy: j.Why,
 		ArgumentsRefused: k.Refused == host.RefusedSchema}
 	if e.Tool == "" {
 		if e.Tool = k.Tool.Raw; e.Tool == "" {
@@ -368,6 +387,21 @@ func (t *Talk) order(ev *predicate.Evidence, places map[predicate.CallRef]int) {
 	slices.SortStableFunc(ev.Results, func(a, b predicate.ToolResult) int {
 		return less(predicate.CallRef{Seq: a.Seq, Index: a.Index}, predicate.CallRef{Seq: b.Seq, Index: b.Index})
 	})
+	if len(ev.Parts) > 0 && len(places) == onWire(ev) {
+		// The host's order is exact, and clocks have nothing to say.
+		for i := range ev.Calls {
+			ev.Calls[i].Earliest, ev.Calls[i].Latest = int64(i), int64(i)
+		}
+	}
+}
+
+func onWire(ev *predicate.Evidence) (n int) {
+	for i := range ev.Calls {
+		if !ev.Calls[i].HostOnly {
+			n++
+		}
+	}
+	return n
 }
 
 // modelSees is the basis of sizes of what the model saw (grading.md 0.1).
@@ -580,24 +614,4 @@ func (r *reader) talk() *TalkNote {
 		n.HostOnly = append(n.HostOnly, r.text())
 	}
 	return n
-}
-
-func putParts(b []byte, parts []Part) []byte {
-	b = putNums(b, []int64{int64(len(parts))})
-	for _, p := range parts {
-		b = putText(putText(putText(b, p.Recording), p.Session), p.Server)
-	}
-	return b
-}
-
-func (r *reader) parts() (out []Part) {
-	nums := r.nums()
-	if len(nums) != 1 || nums[0] < 0 || nums[0] > int64(len(r.b)) {
-		r.bad = true
-		return nil
-	}
-	for range nums[0] {
-		out = append(out, Part{Recording: r.text(), Session: r.text(), Server: r.text()})
-	}
-	return out
 }

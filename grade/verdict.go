@@ -96,7 +96,8 @@ func (c *Case) Words() map[Word]int {
 	return map[Word]int{Passed: c.Stats.Passed, Failed: c.Stats.Failed, Inconclusive: c.Stats.Errored}
 }
 
-// Trial is one session graded against one case.
+// Trial is one session, or several together, graded against one case. Recording and
+// Session are the first one's.
 type Trial struct {
 	Recording, Session string
 	Labels             map[string]string
@@ -107,10 +108,10 @@ type Trial struct {
 	Rows  []Row
 	// Calls is how many calls it has.
 	Calls int
-	// Parts are the sessions that one conversation is joined to, where there are
-	// several: Recording and Session are the first one's. A record of the nth part has
-	// n:seq for a name, from the second on (predicate.SeqName).
-	Parts []Part
+	// Parts are the sessions of a trial over several, first those that are graded, then
+	// what is lost of it; empty: it is one session. Records of its rows and links are
+	// then handles: see [Trial.Place].
+	Parts []predicate.Part
 	// Talk is the host's transcript that is joined; nil: none.
 	Talk *TalkNote
 	// unreached: it has no call, and nothing shows that its server was reached.
@@ -120,8 +121,19 @@ type Trial struct {
 	erred bool
 }
 
-// Part is one session of a trial.
-type Part struct{ Recording, Session, Server string }
+// Place finds the part of a record that a row or a link names, and the record's seq
+// in its recording; the part is nil in a trial of one session.
+func (t *Trial) Place(handle int64) (p *predicate.Part, seq int64) {
+	for i := range t.Parts {
+		if q := &t.Parts[i]; q.Lost == "" && q.Base < handle && (p == nil || q.Base > p.Base) {
+			p = q
+		}
+	}
+	if p == nil {
+		return nil, handle
+	}
+	return p, handle - p.Base
+}
 
 // Row is one check's outcome on one trial, or a scorer's.
 type Row struct {
@@ -157,6 +169,7 @@ const (
 	WhyUnreadable = "unreadable" // the recording cannot be read
 	WhyAmbiguous  = "ambiguous"  // more than one case claims the session
 	WhyDisabled   = "disabled"   // its case is disabled
+	WhyLimit      = "limit"      // of more recordings than one trial may have
 	WhyNotChosen  = "notChosen"  // its case was not chosen (--only)
 )
 

@@ -541,7 +541,11 @@ func TestDrain(t *testing.T) {
 func TestHTTPTapThatPanics(t *testing.T) {
 	for _, in := range []string{"Event", "Body", "Done"} {
 		t.Run(in, func(t *testing.T) {
-			o := says(t, responses["trailers"])
+			// It keeps its connection: closing would race with the second request.
+			o := answers(t, func(c net.Conn, _ *bufio.Reader, _ message) bool {
+				io.WriteString(c, responses["trailers"])
+				return true
+			})
 			var notes []string
 			tap := &brokenHTTPTap{in: in}
 			s := serve(t, o.url, func(h *proxy.HTTP) { h.Tap, h.Note = tap, func(n string) { notes = append(notes, n) } })
@@ -557,13 +561,19 @@ func TestHTTPTapThatPanics(t *testing.T) {
 			if len(notes) != 1 || !strings.Contains(notes[0], "made by the test") {
 				t.Errorf("notes %q", notes)
 			}
+			if !tap.told {
+				t.Error("the tap was not told that it gets nothing more")
+			}
 		})
 	}
 }
 
 type brokenHTTPTap struct {
-	in string
+	in   string
+	told bool
 }
+
+func (b *brokenHTTPTap) Broke() { b.told = true; panic("again") }
 
 func (b *brokenHTTPTap) call(name string) {
 	if b.in == name {

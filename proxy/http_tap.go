@@ -11,7 +11,7 @@ import (
 // HTTPTap is where the HTTP proxy offers its copies. It is called by many
 // goroutines at once. It must copy what it keeps of header maps and of bytes
 // before it returns, and must not block, unless traffic shall wait for the
-// recorder (--lossless). A tap may have a method GiveUp(), as [Tap] has.
+// recorder (--lossless). A tap may have the methods GiveUp() and Broke(), as [Tap] has.
 type HTTPTap interface {
 	// Event offers a record other than a piece of a body.
 	Event(r record.Record)
@@ -40,8 +40,11 @@ func newHTTPGuard(tap HTTPTap, note func(string)) *httpGuard {
 
 func (g *httpGuard) rescue() {
 	if p := recover(); p != nil {
-		if !g.off.Swap(true) && g.note != nil {
-			g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
+		if !g.off.Swap(true) {
+			broke(g.tap)
+			if g.note != nil {
+				g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
+			}
 		}
 	}
 }

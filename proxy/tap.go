@@ -29,7 +29,8 @@ type Tap interface {
 	Flush(max time.Duration) bool
 }
 
-// A Tap may also have a method GiveUp(): see guard.giveUp.
+// A Tap may also have the methods GiveUp(): see guard.giveUp, and Broke(), which is
+// called when the tap panicked, so that what it made does not look whole.
 
 // guard is the only caller of a Tap. After a panic in the tap, and after
 // silence, it offers nothing more: recording is off, traffic goes on
@@ -48,9 +49,20 @@ func newGuard(tap Tap, note func(string)) *guard {
 
 func (g *guard) rescue() {
 	if p := recover(); p != nil {
-		if !g.off.Swap(true) && g.note != nil {
-			g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
+		if !g.off.Swap(true) {
+			broke(g.tap)
+			if g.note != nil {
+				g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
+			}
 		}
+	}
+}
+
+// broke tells a tap that can be told that it will get nothing more.
+func broke(tap any) {
+	defer func() { recover() }()
+	if t, ok := tap.(interface{ Broke() }); ok {
+		t.Broke()
 	}
 }
 

@@ -427,6 +427,23 @@ func TestRecorderPanics(t *testing.T) {
 	}
 }
 
+// A panic on a caller's side, too, is no end: what came then is not on record.
+func TestCallerPanics(t *testing.T) {
+	var told notices
+	r, err := Begin(Config{Dir: t.TempDir(), Transport: "stdio", Level: LevelFull, Notice: told.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Data(Client, message(1))
+	r.Broke()
+	r.Close(time.Second)
+	recs, end := readAll(t, r.Path(), Options{})
+	// This process still has its lock: once it has ended, the recording is torn.
+	if len(recs) == 0 || end.State != Live || !r.Lossy() {
+		t.Errorf("%d records, %v", len(recs), end.State)
+	}
+}
+
 // bomb panics at the second write.
 type bomb struct {
 	f *os.File

@@ -346,6 +346,15 @@ func (r *Recorder) GiveUp() {
 	}
 }
 
+// Broke is told that nothing more will be offered, though there is more: a caller's
+// side of the recorder panicked. The recording is left without its closing record: it
+// must not look like a whole one.
+func (r *Recorder) Broke() {
+	if r != nil {
+		r.broken.Store(true)
+	}
+}
+
 // Close writes what is queued and the closing record, then seals for at most
 // seal. Nothing may be offered afterwards.
 func (r *Recorder) Close(seal time.Duration) {
@@ -608,6 +617,9 @@ func (r *Recorder) finish(seal time.Duration) {
 	r.work(true)
 	r.behind.wait()
 	r.pressed = false // what was pressed is with the writer
+	if r.broken.Load() {
+		return
+	}
 	r.leave()
 	if r.expired.Load() {
 		seal = -1 // all of it again, on a disk that was too slow for the rest of it

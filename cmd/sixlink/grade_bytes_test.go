@@ -39,8 +39,9 @@ func segmentLines(lines [][]byte, records, last int64, final bool) (text []byte,
 	return out.Bytes(), sum
 }
 
-// plainSegments takes a recording of one segment apart into n of them.
-func plainSegments(t testing.TB, path string, n int) (segments [][]byte) {
+// plainSegments takes a recording of one segment apart into n of them, with the given
+// labels (JSON) in the place of its own.
+func plainSegments(t testing.TB, path string, n int, labels ...string) (segments [][]byte) {
 	t.Helper()
 	var header map[string]json.RawMessage
 	var lines [][]byte
@@ -58,6 +59,9 @@ func plainSegments(t testing.TB, path string, n int) (segments [][]byte) {
 		default:
 			lines = append(lines, bytes.Clone(l))
 		}
+	}
+	if len(labels) > 0 {
+		header["labels"] = json.RawMessage(labels[0])
 	}
 	first, prev := int64(1), ""
 	for i := range n {

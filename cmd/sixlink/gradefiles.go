@@ -72,45 +72,24 @@ func gradeJoined(s stdio, name string, paths []string, limit int64, key string, 
 	if talks.any() {
 		tellJoin(s, name, r)
 	}
-	talksOf := grade.Talks(r)
-	joined := func(id string) map[string][]*grade.Talk { return talksOf[id] }
-	for _, ids := range grade.Groups(r) {
-		var group []string
-		for _, id := range ids {
-			i := slices.IndexFunc(paths, func(p string) bool { return got.ids[p] == id })
-			group, paths = append(group, paths[i]), slices.Delete(slices.Clone(paths), i, i+1)
-		}
-		gradeGroup(s, name, group, limit, key, joined, g)
-	}
-	gradePlain(s, name, paths, limit, key, joined, g)
+	gradePlain(s, name, paths, limit, key, &joins{grade.Talks(r), grade.Groups(r)}, g)
 	return nil
 }
 
-// gradeGroup grades recordings that one conversation is joined to: they are open
-// together.
-func gradeGroup(s stdio, name string, paths []string, limit int64, key string, joined func(id string) map[string][]*grade.Talk, g *grade.Grader) {
-	var recs []*grade.Recording
-	for _, p := range paths {
-		j := gradeJob{path: p, key: key, joined: joined}
-		l, rec := j.open(name, record.Options{MaxDecompressed: limit}, true)
-		if l != nil {
-			defer l.Close()
-		}
-		if rec != nil {
-			recs = append(recs, rec)
-		}
-		s.err.Write(j.told.Bytes())
-	}
-	g.AddTogether(recs)
+// joins are the transcripts of recordings, and which recordings they hold together,
+// by the recordings' ids.
+type joins struct {
+	talks  map[string]map[string][]*grade.Talk
+	groups map[string]string
 }
 
-// gradePlain grades the recordings with the transcripts that joined gives for each;
-// without it, those that carry one are not graded and given back.
-func gradePlain(s stdio, name string, paths []string, limit int64, key string, joined func(id string) map[string][]*grade.Talk, g *grade.Grader) (carry []string) {
+// gradePlain grades the recordings with the transcripts that are joined to each;
+// without any, those that carry one are not graded and given back.
+func gradePlain(s stdio, name string, paths []string, limit int64, key string, joined *joins, g *grade.Grader) (carry []string) {
 	jobs := make([]gradeJob, len(paths))
 	all := make([]int, len(paths))
 	for i, path := range paths {
-		jobs[i].path, jobs[i].key, jobs[i].joined, all[i] = path, key, joined, i
+		jobs[i].path, jobs[i].key, jobs[i].joins, all[i] = path, key, joined, i
 	}
 	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}, Reuse: true}
 	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
@@ -159,50 +138,57 @@ type gradeJob struct {
 	more []string // the files that its recording goes on in
 	// later says that the file is not the first segment of its recording.
 	later bool
-	// joined gives the transcripts of a recording; nil: none are looked for, and
-	// carries says that it has one of its own.
-	joined  func(id string) map[string][]*grade.Talk
+	// joins are the transcripts; nil: none are looked for, and carries says that the
+	// recording has one of its own.
+	joins   *joins
 	carries bool
 }
 
 // run grades the file; without alone, a later segment is only marked as one.
 func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone bool) {
-	l, rec := j.open(name, opts, alone)
-	if l != nil {
-		defer l.Close()
-	}
-	if rec != nil {
-		g.Add(rec)
-	}
-}
-
-// open reads the file; rec is nil where it is not to be graded here. l has to be
-// closed, when there is one.
-func (j *gradeJob) open(name string, opts record.Options, alone bool) (l *loaded, rec *grade.Recording) {
 	s := stdio{err: &j.told}
+	var l *loaded
+	var labels map[string]string // nil: not known
 	r, err := record.Open(j.path, opts)
 	if err == nil {
+		if labels = r.Header().Labels; labels == nil {
+			labels = map[string]string{}
+		}
 		if j.later = r.Header().Segment > 0; j.later && !alone {
 			r.Close()
-			return nil, nil
+			return
 		}
 		l, err = loadFrom(j.path, r, j.key, true)
 	}
 	if err != nil {
 		fail(s, name, err, 0)
-		return nil, &grade.Recording{ID: contentID(j.path), Path: j.path, Unreadable: err.Error()}
+		g.Add(&grade.Recording{ID: contentID(j.path), Path: j.path, Labels: labels, Unreadable: err.Error()})
+		return
 	}
-	rec = &grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
-		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions}
+	defer l.Close()
 	j.more = l.reader.Files()[1:]
-	if j.joined != nil {
-		rec.Joined = j.joined(l.header.ID)
+	rec := toGrade(l)
+	if j.joins != nil {
+		rec.Joined, rec.Group = j.joins.talks[rec.ID], j.joins.groups[rec.ID]
 	} else if lines, err := l.talk.Lines(); err != nil || lines != nil {
 		j.carries = true
-		return l, nil
+		return
 	}
 	ended(s, name, l.path, l.end)
-	return l, rec
+	rec.Again = func() (*grade.Recording, func(), error) {
+		l, err := loadLean(j.path, opts, j.key)
+		if err != nil {
+			return nil, nil, err
+		}
+		return toGrade(l), func() { l.Close() }, nil
+	}
+	g.Add(rec)
+}
+
+// toGrade is a recording as the grader takes it.
+func toGrade(l *loaded) *grade.Recording {
+	return &grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
+		Gaps: int(l.end.Gaps), Midway: l.header.Segment > 0 || l.header.FirstSeq > 1, Labels: l.header.Labels, Sessions: l.sessions, Clock: l.clock}
 }
 
 // recordings puts the recordings of a folder in the place of each folder, sorted by

@@ -20,6 +20,7 @@ type loaded struct {
 	gaps     []*record.Record
 	spanNs   int64
 	talk     record.Conversation // that is attached
+	clock    session.Clock
 }
 
 func (l *loaded) Close() {
@@ -47,6 +48,15 @@ func loadByKey(path string, opts record.Options, key string) (*loaded, error) {
 		return nil, err
 	}
 	return loadFrom(path, r, key, false)
+}
+
+// loadLean reads a recording without what grading does not look at.
+func loadLean(path string, opts record.Options, key string) (*loaded, error) {
+	r, err := record.Open(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	return loadFrom(path, r, key, true)
 }
 
 // loadFrom reads the whole recording that r has been opened on; lean: without what
@@ -83,6 +93,6 @@ func loadFrom(path string, r *record.Reader, key string, lean bool) (*loaded, er
 		return nil, err
 	}
 	l.store.Keep(r)
-	l.end, l.sessions = r.End(), res.Sessions
+	l.end, l.sessions, l.clock = r.End(), res.Sessions, res.Clock
 	return l, nil
 }

@@ -114,7 +114,10 @@ type Row struct {
 
 // Input is what the analyzer reads.
 type Input struct {
-	Session  *session.Session
+	Session *session.Session
+	// Parts are the sessions of a trial over several, in order, and Evidence is theirs
+	// together; empty: Session is all of it.
+	Parts    []Part
 	Evidence *predicate.Evidence
 	// Rows are the outcomes of the checks; their order does not matter.
 	Rows []Row
@@ -135,6 +138,14 @@ type Input struct {
 	HostStep HostStep
 	// Ended is how the trial's iteration ended; empty: completed.
 	Ended Ending
+}
+
+// Part is one session of a trial over several.
+type Part struct {
+	Session *session.Session // nil when it is lost, which Of says
+	Of      *predicate.Part
+	// Evidence is the session's alone.
+	Evidence *predicate.Evidence
 }
 
 // Prompt is what the matcher says of one turn.
@@ -202,7 +213,7 @@ type RunnerCheck struct {
 	Expected, Actual string
 }
 
-// Result is the analysis of one session.
+// Result is the analysis of one trial.
 type Result struct {
 	Links      [6]Link
 	FirstBreak predicate.Link // empty: none

@@ -22,9 +22,10 @@ const maxRecords = 5
 
 type analysis struct {
 	Input
-	answered  []*session.Call // the server gave a result of any kind
-	good      []*session.Call // a plain result
-	badFlag   []*session.Call // isError is no boolean
+	calls     []wireCall
+	answered  []*wireCall // the server gave a result of any kind
+	good      []*wireCall // a plain result
+	badFlag   []*wireCall // isError is no boolean
 	cancelled int
 	content   []*predicate.ToolError
 	protocol  []*predicate.ToolError
@@ -34,7 +35,14 @@ type analysis struct {
 }
 
 func (a *analysis) sort() {
-	for _, c := range a.Session.Calls {
+	a.sortCalls()
+	a.sortErrors()
+}
+
+func (a *analysis) sortCalls() {
+	a.calls = a.wireCalls()
+	for i := range a.calls {
+		c := &a.calls[i]
 		switch c.State {
 		case session.CallResult:
 			a.answered = append(a.answered, c)
@@ -49,6 +57,9 @@ func (a *analysis) sort() {
 			a.cancelled++
 		}
 	}
+}
+
+func (a *analysis) sortErrors() {
 	a.wrong = map[predicate.CallRef]string{}
 	for i := range a.Evidence.Errors {
 		e := &a.Evidence.Errors[i]
@@ -195,6 +206,13 @@ func fromRows(l predicate.Link, reason Reason, failed []*Row) Link {
 
 // connection: grading.md 0.1 "Connection".
 func (a *analysis) connection() Link {
+	if len(a.Parts) > 0 {
+		return a.atServers(predicate.Connection, (*analysis).connectionAlone)
+	}
+	return a.connectionAlone()
+}
+
+func (a *analysis) connectionAlone() Link {
 	const l = predicate.Connection
 	s, c := a.Session, &a.Session.Connection
 	ini := c.Initialize
@@ -336,6 +354,20 @@ func plural(n int, what string) string {
 
 // discovery: grading.md 0.1 "Discovery".
 func (a *analysis) discovery() Link {
+	const l = predicate.Discovery
+	if len(a.Parts) == 0 {
+		return a.discoveryAlone()
+	}
+	out := a.atServers(l, (*analysis).discoveryAlone)
+	if out.State != Failed {
+		if failed, _, _ := a.rows(l); len(failed) > 0 {
+			return fromRows(l, ReasonPredicateFailed, failed)
+		}
+	}
+	return out
+}
+
+func (a *analysis) discoveryAlone() Link {
 	const l = predicate.Discovery
 	var last *catalog.List
 	for _, c := range a.Session.Lists {

@@ -95,7 +95,7 @@ func (a *analysis) abandoned(r *Result) bool {
 
 // anyCall tells whether a call is on record, on the wire or with the host alone.
 func (a *analysis) anyCall() bool {
-	return len(a.Session.Calls) > 0 || len(a.Evidence.Calls) > 0
+	return len(a.calls) > 0 || len(a.Evidence.Calls) > 0
 }
 
 // withdraw takes back what the model's provider is to blame for (4.5.5): links of

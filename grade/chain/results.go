@@ -40,8 +40,8 @@ func (a *analysis) call() Link {
 			text += fmt.Sprintf("; and %d more", n-1)
 		}
 		text += a.strayReplies()
-		if slices.ContainsFunc(a.Session.Calls, dropped) {
-			text += stderr(a.Session)
+		if i := slices.IndexFunc(a.calls, dropped); i >= 0 {
+			text += stderr(a.calls[i].session)
 		}
 		return link(l, Failed, ReasonProtocolError, text, seqs...)
 	}
@@ -57,9 +57,12 @@ func (a *analysis) call() Link {
 	if len(a.answered) > 0 {
 		var seqs []int64
 		for _, c := range a.answered {
-			seqs = append(seqs, c.Seq)
+			seqs = append(seqs, c.seq())
 		}
-		text := fmt.Sprintf("%d of %s answered", len(a.answered), plural(len(a.Session.Calls), "call"))
+		text := fmt.Sprintf("%d of %s answered", len(a.answered), plural(len(a.calls), "call"))
+		if server, first := a.without(a.answered); server != "" {
+			return link(l, NotMeasured, NoEvidenceCaptured, text+", but none of those to "+server, first.seq())
+		}
 		if why := a.lossy(); why != "" {
 			return link(l, NotMeasured, NoEvidenceCaptured, text+", "+why, seqs...)
 		}
@@ -72,25 +75,25 @@ func (a *analysis) call() Link {
 		}
 		return out
 	}
-	switch n := len(a.Session.Calls); {
+	switch n := len(a.calls); {
 	case n == 0:
 		return link(l, NotMeasured, a.nothing(), "no call on record")
 	case a.cancelled == n:
-		return link(l, NotMeasured, NoEvidenceCaptured, "every call was cancelled by the client", a.Session.Calls[0].Seq)
+		return link(l, NotMeasured, NoEvidenceCaptured, "every call was cancelled by the client", a.calls[0].seq())
 	}
-	return link(l, NotMeasured, NoEvidenceCaptured, "no call was answered, and nothing shows that the server owed an answer", a.Session.Calls[0].Seq)
+	return link(l, NotMeasured, NoEvidenceCaptured, "no call was answered, and nothing shows that the server owed an answer", a.calls[0].seq())
 }
 
 // dropped tells whether the server's end is what left the call without an answer.
-func dropped(c *session.Call) bool { return c.State == session.CallConnectionDrop }
+func dropped(c wireCall) bool { return c.State == session.CallConnectionDrop }
 
 // strayReplies names the replies without a request that came after unanswered
 // calls, at most 8.
 func (a *analysis) strayReplies() string {
 	var seqs []string
-	for _, c := range a.Session.Calls {
+	for _, c := range a.calls {
 		for _, s := range c.RepliesWithoutRequest {
-			if text := predicate.SeqName(s); len(seqs) < 8 && !slices.Contains(seqs, text) {
+			if text := c.of.CallName(c.of.Handle(s), -1); len(seqs) < 8 && !slices.Contains(seqs, text) {
 				seqs = append(seqs, text)
 			}
 		}
@@ -129,15 +132,18 @@ func (a *analysis) response() Link {
 	case len(a.good) > 0:
 		var seqs []int64
 		for _, c := range a.good {
-			seqs = append(seqs, c.AnswerSeq)
+			seqs = append(seqs, c.answer())
 		}
-		text := fmt.Sprintf("%d of %s returned a result without error", len(a.good), plural(len(a.Session.Calls), "call"))
+		text := fmt.Sprintf("%d of %s returned a result without error", len(a.good), plural(len(a.calls), "call"))
+		if server, first := a.without(a.good); server != "" {
+			return link(l, NotMeasured, NoEvidenceCaptured, text+", but none of those to "+server, first.seq())
+		}
 		if why := a.lossy(); why != "" {
 			return link(l, NotMeasured, NoEvidenceCaptured, text+", "+why, seqs...)
 		}
 		return link(l, Passed, Observed, text, seqs...)
 	case len(a.badFlag) > 0:
-		return link(l, NotMeasured, EvaluatorError, "isError is no boolean", a.badFlag[0].AnswerSeq)
+		return link(l, NotMeasured, EvaluatorError, "isError is no boolean", a.badFlag[0].answer())
 	default:
 		return link(l, NotMeasured, a.nothing(), "no result on record")
 	}
@@ -186,8 +192,7 @@ func (a *analysis) blamedBefore() string {
 	}
 	for _, e := range a.content {
 		if blamed[ref(e)] || a.wrong[ref(e)] != "" {
-			c := predicate.CallEvidence{Seq: e.Seq, Index: e.Index}
-			return c.ID()
+			return e.Of.CallName(e.Seq, e.Index)
 		}
 	}
 	return ""

@@ -75,11 +75,11 @@ func (a *analysis) selection() Link {
 // the wire by the catalog that held for the call, with the host alone (whose place
 // among the lists is unknown) when every list is complete and none has it.
 func (a *analysis) unknownTool() (Link, bool) {
-	for _, c := range a.Session.Calls {
+	for _, c := range a.calls {
 		if c.NameOK && c.Catalog != nil && c.Catalog.State == catalog.Complete && !c.Stale {
 			if _, ok := c.Catalog.Find(c.Tool); !ok {
-				return link(predicate.Selection, Failed, UnknownTool, predicate.Quoted(c.Tool)+" is not in the complete list of tools",
-					append([]int64{c.Seq}, pageSeqs(c.Catalog)...)...), true
+				return link(predicate.Selection, Failed, UnknownTool, predicate.Quoted(c.Tool)+" is not in the complete list of tools"+c.ofServer(),
+					append([]int64{c.seq()}, handles(c.of, pageSeqs(c.Catalog))...)...), true
 			}
 		}
 	}

@@ -40,22 +40,22 @@ const maxKeys = 3
 // Differences lists the first keys at which actual differs from what is expected, at
 // most 3 of them, and counts all: the expected keys in authored order, then in exact
 // mode the others in the order of the call. It is empty when the arguments match.
-// show makes text of a value; nil shows none.
-func Differences(expected, actual *value.Value, mode ArgumentMode, show func(*value.Value) string) (first []Difference, total int) {
+// show makes text of the value of a key; nil shows none.
+func Differences(expected, actual *value.Value, mode ArgumentMode, show func(key string, v *value.Value) string) (first []Difference, total int) {
 	w := compile(expected, mode)
 	g := &given{v: actual}
 	if w.match(g) {
 		return nil, 0
 	}
-	text := func(v *value.Value) string {
+	text := func(key string, v *value.Value) string {
 		if show == nil || v == nil {
 			return ""
 		}
-		return show(v)
+		return show(key, v)
 	}
 	add := func(key string, kind DifferenceKind, want, got *value.Value) {
 		if total++; total <= maxKeys {
-			first = append(first, Difference{Key: key, Kind: kind, Expected: text(want), Actual: text(got)})
+			first = append(first, Difference{Key: key, Kind: kind, Expected: text(key, want), Actual: text(key, got)})
 		}
 	}
 	have := g.value()

@@ -100,7 +100,7 @@ func TestDifferencesNameKeysAndNeverValues(t *testing.T) {
 			t.Errorf("%s shows a value that nobody asked for", d.Key)
 		}
 	}
-	first, _ = Differences(expected, actual, Partial, func(v *value.Value) string { return "<" + v.Str + ">" })
+	first, _ = Differences(expected, actual, Partial, func(key string, v *value.Value) string { return "<" + v.Str + ">" })
 	if first[0].Expected != "<1>" || first[0].Actual != "<2>" || first[2].Expected != "<any>" || first[2].Actual != "" {
 		t.Errorf("with a shower: %+v", first)
 	}

@@ -30,8 +30,9 @@ type CaseInput struct {
 	PromptFinished bool
 	// OrderUnknown says that the order of the calls is not certain.
 	OrderUnknown bool
-	// Show makes text of an argument's value for the differing keys; nil shows none.
-	Show func(*value.Value) string
+	// Show makes text of the value of an argument that differs; nil shows none. The key
+	// may say that the value is a secret; it is empty for arguments that are no object.
+	Show func(key string, v *value.Value) string
 }
 
 // TurnInput is a turn of a case.

@@ -67,7 +67,7 @@ func (c *CallEvidence) seen() string {
 	if c.HostOnly {
 		return tool(c.Tool) + " (a call of the host that never reached the server)"
 	}
-	return tool(c.Tool) + " (record " + c.ID() + ")"
+	return tool(c.Tool) + c.Of.at(c.Seq, c.Index)
 }
 
 // toolField is the field of the kinds that need one tool's name.

@@ -219,5 +219,9 @@ func describeIn(v schema.Violation, whole string) string {
 	if at == "" {
 		at = whole
 	}
-	return fmt.Sprintf("%s at %s: %s", v.Class, cut(at, 80), cut(Scrub(v.Message), maxShown))
+	message := v.Message
+	if (v.Class == schema.Other || v.Class == schema.BadEnum) && secretKey().MatchString(v.Path) {
+		message = replaced // it may hold the value: "must be <= 3 but found 5"
+	}
+	return fmt.Sprintf("%s at %s: %s", v.Class, cut(at, 80), cut(Scrub(message), maxShown))
 }

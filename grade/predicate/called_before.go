@@ -30,6 +30,9 @@ func evalCalledBefore(c *Check, ev *Evidence) Outcome {
 		return Outcome{Result: Fail, Reason: "toolName or beforeToolName is missing or empty"}
 	}
 	o := Outcome{Expected: fmt.Sprintf("%s before every call to %s", tool(first), tool(then))}
+	if len(ev.Parts) > 1 {
+		return evalBeforeOver(ev, o, first, then)
+	}
 	var before *CallEvidence
 	var early, later calls
 	for i := range ev.Calls {

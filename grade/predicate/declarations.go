@@ -62,12 +62,12 @@ func evalDeclarations(ev *Evidence, expected string, judge func(d *Declaration) 
 		}
 		o.Reason = list(texts, len(bad))
 		for _, x := range bad {
-			o.cite(x.Tool.Seq)
+			o.cite(x.Of.Handle(x.Tool.Seq))
 		}
 	case broken != nil:
 		o.Result = Error
 		o.Reason = broken.String(len(servers) > 1)
-		o.cite(broken.Tool.Seq)
+		o.cite(broken.Of.Handle(broken.Tool.Seq))
 	default:
 		o.Result = Pass
 		o.Actual = all

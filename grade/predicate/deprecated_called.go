@@ -40,7 +40,7 @@ func evalDeprecatedCalled(_ *Check, ev *Evidence) Outcome {
 		o.Actual = fmt.Sprintf("%d of %s", bad.n, count(len(ev.Calls), "call"))
 		o.Reason = fmt.Sprintf("called though described as deprecated: %s: %s", bad.list(), Quoted(bad.first[0].Entry.Description))
 		bad.cite(&o)
-		o.cite(bad.first[0].Entry.Seq)
+		o.cite(bad.first[0].Of.Handle(bad.first[0].Entry.Seq))
 	case unknown.n > 0:
 		return unknownTools(o, &unknown)
 	default:

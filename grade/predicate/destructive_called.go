@@ -141,7 +141,7 @@ func evalDestructiveCalled(_ *Check, ev *Evidence) Outcome {
 		o.Actual = strconv.Itoa(bad.n) + " of " + count(len(ev.Calls), "call")
 		o.Reason = "called: " + bad.list() + ": " + why
 		bad.cite(&o)
-		o.cite(bad.first[0].Entry.Seq)
+		o.cite(bad.first[0].Of.Handle(bad.first[0].Entry.Seq))
 	case unknown.n > 0:
 		o = unknownTools(o, &unknown)
 		if broken != nil {

@@ -80,7 +80,7 @@ func beginErrorNamesInput(c *Check, ev *Evidence) *reading {
 		for i := range ev.Undecided {
 			u := &ev.Undecided[i]
 			if !named || u.Tool == name {
-				bad.add(fmt.Sprintf("%s (record %s)", tool(u.Tool), callID(u.Seq, u.Index)), errors.New(u.Why), u.Seq)
+				bad.add(tool(u.Tool)+u.Of.at(u.Seq, u.Index), errors.New(u.Why), u.Seq)
 			}
 		}
 		if bad.decide(&o) {
@@ -111,11 +111,17 @@ func beginErrorNamesInput(c *Check, ev *Evidence) *reading {
 // errorCalls finds the call and the result of an error: there may be a million.
 type errorCalls struct {
 	ev    *Evidence
-	calls map[string][]*CallEvidence // by tool; of errors that name none, under ""
+	calls map[toolOf][]*CallEvidence // by tool
 	at    map[CallRef]*CallEvidence  // the first call of each place
 	// results is made when the first is asked for.
 	results map[CallRef]*ToolResult
 	names   map[*catalog.Tool]named
+}
+
+// toolOf is a tool: of one server, in a trial over several sessions.
+type toolOf struct {
+	of   *Part
+	name string
 }
 
 // named are the names of a tool's inputs, or why they cannot be read.
@@ -134,14 +140,15 @@ func (x *errorCalls) index() {
 		return
 	}
 	ev := x.ev
-	x.calls, x.at = map[string][]*CallEvidence{}, make(map[CallRef]*CallEvidence, len(ev.Calls))
+	x.calls, x.at = map[toolOf][]*CallEvidence{}, make(map[CallRef]*CallEvidence, len(ev.Calls))
 	for i := range ev.Calls {
 		c := &ev.Calls[i]
 		if c.HostOnly {
 			continue
 		}
 		if c.Tool != "" {
-			x.calls[c.Tool] = append(x.calls[c.Tool], c)
+			at := toolOf{c.Of, c.Tool}
+			x.calls[at] = append(x.calls[at], c)
 		}
 		if ref := (CallRef{c.Seq, c.Index}); x.at[ref] == nil {
 			x.at[ref] = c
@@ -154,7 +161,7 @@ func (x *errorCalls) of(e *ToolError, now *sent) (joined *CallEvidence, candidat
 	if now != nil && e.Seq != 0 && e.Tool != "" && now.c.Tool == e.Tool {
 		return now.c, func() []*CallEvidence {
 			x.index()
-			return x.calls[e.Tool]
+			return x.calls[toolOf{e.Of, e.Tool}]
 		}
 	}
 	x.index()
@@ -231,9 +238,9 @@ func (x *errorCalls) namesInput(e *ToolError, now *sent) (fine, unseen bool, err
 func (x *errorCalls) find(e *ToolError) (joined *CallEvidence, candidates []*CallEvidence) {
 	ev := x.ev
 	if c := x.at[CallRef{e.Seq, e.Index}]; e.Seq != 0 && c != nil && e.Tool != "" && c.Tool == e.Tool {
-		return c, x.calls[e.Tool]
+		return c, x.calls[toolOf{e.Of, e.Tool}]
 	}
-	candidates = x.calls[e.Tool]
+	candidates = x.calls[toolOf{e.Of, e.Tool}]
 	if e.Tool == "" {
 		candidates = ev.wire("", false)
 	}

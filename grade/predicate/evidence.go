@@ -45,6 +45,9 @@ type Evidence struct {
 	// Turn is the number of the turn that this evidence was narrowed to, from 0;
 	// -1 for a whole trial (see ForTurn).
 	Turn int
+	// Parts are the sessions of a trial over several, in order; nil: there is one.
+	// See [Part].
+	Parts []*Part
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
 
@@ -86,30 +89,20 @@ type CallEvidence struct {
 	EntryWhy string
 	// EntryNote says what is particular about the list: stale, of another session.
 	EntryNote string
+	// Of is the session that made it, in a trial over several; nil in any other. Then
+	// the call was made between Earliest and Latest, by the wall clock (nanoseconds
+	// since 1970); within a recording the order of the calls is exact.
+	Of               *Part
+	Earliest, Latest int64
 }
 
-// ID is the call's name in reports: seq, or seq.index in a batch.
-func (c *CallEvidence) ID() string { return callID(c.Seq, c.Index) }
+// ID is the call's name in reports: seq, or seq.index in a batch; with the
+// recording's id where several meet.
+func (c *CallEvidence) ID() string { return c.Of.callID(c.Seq, c.Index) }
 
 func callID(seq int64, index int) string {
 	if index >= 0 {
-		return SeqName(seq) + "." + strconv.Itoa(index)
-	}
-	return SeqName(seq)
-}
-
-// PartSeq is the first of the numbers that stand for the records of a trial's nth
-// part, from 0: where one trial is made of several recordings, the same seq is in
-// each. No recording has so many records.
-func PartSeq(part int) int64 { return int64(part) << partBits }
-
-const partBits = 40
-
-// SeqName is a record's seq for people and programs; of the second part on with the
-// part's number, from 1, before it: 2:17.
-func SeqName(seq int64) string {
-	if part := seq >> partBits; part > 0 {
-		return strconv.FormatInt(part+1, 10) + ":" + strconv.FormatInt(seq&(1<<partBits-1), 10)
+		return strconv.FormatInt(seq, 10) + "." + strconv.Itoa(index)
 	}
 	return strconv.FormatInt(seq, 10)
 }
@@ -138,6 +131,7 @@ type ToolError struct {
 	// Code is the JSON-RPC code of a protocol error; HasCode tells 0 from none.
 	Code    int64
 	HasCode bool
+	Of      *Part // as in [CallEvidence]
 
 	shown string // see String
 }
@@ -150,6 +144,7 @@ type ToolResult struct {
 	ToolUseID string
 	Record    int64 // of the answer
 	IsError   bool
+	Of        *Part // as in [CallEvidence]
 	// Content reads the result. It is called at most once a check, and a check must
 	// not change what it returns; an error means that nothing can be said of it.
 	Content func() (*ResultContent, error)
@@ -189,6 +184,7 @@ type ResultContent struct {
 type Declaration struct {
 	ServerKey string
 	Tool      *catalog.Tool
+	Of        *Part // as in [CallEvidence]
 }
 
 // Conversation is a host's transcript as checks read it, each channel with its
@@ -245,7 +241,7 @@ type Render struct {
 // turn's calls, errors, final text and renders, and neither results, timings,
 // inventory nor declarations (grading.md 1.1 "Turn scope").
 func (ev *Evidence) ForTurn(n int) *Evidence {
-	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n, Join: ev.Join}
+	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n, Parts: ev.Parts, Join: ev.Join}
 	out.Capture.ToolResults, out.Capture.ToolCallTimings = session.Absent, session.Absent
 	out.Capture.ToolInventory, out.Capture.ToolDeclarations = session.Absent, session.Absent
 	of := map[CallRef]bool{}
@@ -292,6 +288,7 @@ type Timing struct {
 	// server waited for the client, WaitedNs that time.
 	Index        int
 	Ns, WaitedNs int64
+	Of           *Part // as in [CallEvidence]
 }
 
 // Undecided is a call of whose outcome nothing can be said.
@@ -300,6 +297,7 @@ type Undecided struct {
 	Seq   int64
 	Index int
 	Why   string
+	Of    *Part // as in [CallEvidence]
 }
 
 // Result is the outcome of a check on one trial.

@@ -27,6 +27,9 @@ func evalFirstTool(c *Check, ev *Evidence) Outcome {
 		o.Reason = "no tool was called"
 		return o
 	}
+	if len(ev.Parts) > 1 {
+		return evalFirstOver(ev, o, name)
+	}
 	first := &ev.Calls[0]
 	o.Actual = tool(first.Tool)
 	o.cite(first.Seq)

@@ -35,7 +35,7 @@ func beginInputMatches(c *Check, ev *Evidence) *reading {
 	}
 	return &reading{call: func(_ int, a *sent) {
 		if !a.c.HostOnly && a.c.Tool == name {
-			x.see(a.c.Tool, CallRef{a.c.Seq, a.c.Index}, argumentsSubject(a, x.key, x.hasPath))
+			x.see(a.c.Tool, a.c.Of, CallRef{a.c.Seq, a.c.Index}, argumentsSubject(a, x.key, x.hasPath))
 		}
 	}, end: func() Outcome { return x.judge(false, "call") }}
 }

@@ -51,7 +51,7 @@ func evalLatency(c *Check, ev *Evidence) Outcome {
 		if call.CancelledAfterNs >= limit {
 			o.Result = Fail
 			o.Actual = "cancelled after " + millis(call.CancelledAfterNs)
-			o.Reason = fmt.Sprintf("%s (record %s) was cancelled after %s, not under %d ms", tool(call.Tool), call.ID(), millis(call.CancelledAfterNs), ms)
+			o.Reason = fmt.Sprintf("%s was cancelled after %s, not under %d ms", call.seen(), millis(call.CancelledAfterNs), ms)
 			o.cite(call.Seq)
 			return o
 		}
@@ -83,7 +83,7 @@ func evalLatency(c *Check, ev *Evidence) Outcome {
 	}
 	o.cite(slowest.Seq)
 	o.Actual = millis(slowest.Ns)
-	took := tool(slowest.Tool) + " (record " + callID(slowest.Seq, slowest.Index) + ") took " + millis(slowest.Ns)
+	took := tool(slowest.Tool) + slowest.Of.at(slowest.Seq, slowest.Index) + " took " + millis(slowest.Ns)
 	if slowest.WaitedNs > 0 {
 		took += fmt.Sprintf(" without the %s that the server waited for the client (%s in all)", millis(slowest.WaitedNs), millis(slowest.Ns+slowest.WaitedNs))
 	}

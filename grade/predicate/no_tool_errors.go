@@ -52,7 +52,7 @@ func evalNoToolErrors(_ *Check, ev *Evidence) Outcome {
 			u := &ev.Undecided[i]
 			o.cite(u.Seq)
 			if len(texts) < maxListed {
-				texts = append(texts, fmt.Sprintf("%s (record %s): %s", tool(u.Tool), callID(u.Seq, u.Index), u.Why))
+				texts = append(texts, fmt.Sprintf("%s%s: %s", tool(u.Tool), u.Of.at(u.Seq, u.Index), u.Why))
 			}
 		}
 		o.Actual = fmt.Sprintf("%s undecided", count(len(ev.Undecided), "call"))
@@ -74,9 +74,9 @@ func (e *ToolError) String() string {
 }
 
 func (e *ToolError) text() string {
-	at := tool(e.Tool) + " (record " + callID(e.Seq, e.Index)
+	at := tool(e.Tool) + e.Of.server() + " (record " + e.Of.callID(e.Seq, e.Index)
 	if e.Record != 0 {
-		at += ", seen in " + SeqName(e.Record)
+		at += ", seen in " + strconv.FormatInt(e.Of.seq(e.Record), 10)
 	}
 	at += ")"
 	switch {

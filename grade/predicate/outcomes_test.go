@@ -36,7 +36,7 @@ func declared(texts ...string) *Evidence {
 	ev.Declarations = []Declaration{}
 	l := toolList(texts...)
 	for i := range l.Tools {
-		ev.Declarations = append(ev.Declarations, Declaration{"one", &l.Tools[i]})
+		ev.Declarations = append(ev.Declarations, Declaration{"one", &l.Tools[i], nil})
 	}
 	return ev
 }
@@ -719,8 +719,8 @@ func TestFieldBounds(t *testing.T) {
 		{`{"type":"toolInputMatches","toolName":"t","patterns":["(a)\\1"]}`, false},
 		{`{"type":"toolInputMatches","toolName":"t","patterns":["a)|(b"],"flags":"i"}`, false},
 		{`{"type":"toolInputMatches","toolName":"t","patterns":["\ud83d"]}`, false},
-		{`{"type":"toolInputMatches","toolName":"t","patterns":["` + strings.Repeat(`.{900}`, 12) + `"]}`, false}, // 10,800 instructions
-		{`{"type":"toolInputMatches","toolName":"t","patterns":["` + strings.Repeat(`.{900}`, 10) + `"]}`, true},
+		{`{"type":"toolInputMatches","toolName":"t","patterns":["` + strings.Repeat(`.{900}`, 4) + `"]}`, false}, // 3,600 instructions
+		{`{"type":"toolInputMatches","toolName":"t","patterns":["` + strings.Repeat(`.{900}`, 3) + `"]}`, true},
 		{`{"type":"toolInputMatches","toolName":"t","patterns":["x"],"flags":"i"}`, true},
 		{`{"type":"toolInputMatches","toolName":"t","patterns":["x"],"flags":"ims"}`, true},
 		{`{"type":"toolInputMatches","toolName":"t","patterns":["x"],"flags":"si"}`, false},
@@ -819,7 +819,7 @@ func TestDeprecated(t *testing.T) {
 
 func TestPatternFaultsSayWhat(t *testing.T) {
 	for pattern, want := range map[string]string{
-		strings.Repeat(`.{900}`, 12): "instructions, more than 10000",
+		strings.Repeat(`.{900}`, 12): "instructions, more than 3000",
 		`(?=x)`:                      "no look-around",
 		`(a)\\1`:                     "patterns[0]",
 		`x{1001}`:                    "invalid repeat count",

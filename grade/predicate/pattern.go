@@ -20,8 +20,9 @@ const (
 	maxSubject = 100_000
 	// maxProgram bounds one compiled pattern, in instructions. RE2 is linear in the
 	// text, with the program's size as factor: .{1000} repeated within 512
-	// characters would cost a minute a text. The bound is sixlink's own.
-	maxProgram = 10_000
+	// characters would cost a minute a text, and costs about a second now. The bound
+	// is sixlink's own.
+	maxProgram = 3_000
 	// maxPath bounds path, in UTF-16 units.
 	maxPath = 257
 )
@@ -45,7 +46,7 @@ var patternNotes = []string{
 	"max: 0 says that none may match; it does not say that the tool is never called.",
 	"A text of over 100,000 UTF-16 units is unreadable: it may match or not, and an outcome that hangs on it is an error.",
 	"path has one token: / and a key in which ~1 stands for / and ~0 for ~. A key that is not there does not match.",
-	"A pattern that compiles to over 10,000 instructions is refused.",
+	"A pattern that compiles to over 3,000 instructions is refused.",
 }
 
 // patterns is a check's configuration, compiled.
@@ -223,6 +224,7 @@ type units struct {
 
 type unitName struct {
 	tool string
+	of   *Part
 	call CallRef
 }
 
@@ -243,7 +245,7 @@ func (x *units) list() string {
 		if i > 0 {
 			text += "; "
 		}
-		text += tool(u.tool) + " (record " + callID(u.call.Seq, u.call.Index) + ")"
+		text += tool(u.tool) + u.of.at(u.call.Seq, u.call.Index)
 	}
 	if x.n > maxListed {
 		text += "; and " + strconv.Itoa(x.n-maxListed) + " more"
@@ -264,8 +266,8 @@ func newMatching(c *Check) (x *matching, o Outcome) {
 }
 
 // see takes the next unit.
-func (x *matching) see(toolName string, call CallRef, s subject) {
-	u := unitName{toolName, call}
+func (x *matching) see(toolName string, of *Part, call CallRef, s subject) {
+	u := unitName{toolName, of, call}
 	x.n++
 	switch {
 	case s.unreadable != "":

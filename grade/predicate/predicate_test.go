@@ -123,16 +123,18 @@ func TestKinds(t *testing.T) {
 		want   Result
 		reason string // part of it
 	}{
-		"called":                     {check(t, "toolCalledAtLeastOnce", toolName("a")), evidence(nil, "b", "a"), Pass, "record 20"},
-		"called by another case":     {check(t, "toolCalledAtLeastOnce", toolName("a")), evidence(nil, "A"), Fail, `no call to "a"`},
-		"called with a blank":        {check(t, "toolCalledAtLeastOnce", toolName("a")), evidence(nil).with(func(ev *Evidence) { ev.Calls = []CallEvidence{{Tool: "a "}} }), Fail, ""},
-		"never called":               {check(t, "toolNeverCalled", toolName("a")), evidence(nil, "b"), Pass, ""},
-		"called though never":        {check(t, "toolNeverCalled", toolName("a")), evidence(nil, "b", "a", "a"), Fail, "record 20"},
-		"no errors":                  {check(t, "noToolErrors"), evidence(nil, "a"), Pass, "1 call, no tool error"},
-		"tool error":                 {check(t, "noToolErrors"), evidence(nil, "a").with(failure(0, ContentError, "boom")), Fail, `the server reported a tool error: "boom"`},
-		"protocol error":             {check(t, "noToolErrors"), evidence(nil, "a").with(failure(0, ProtocolError, "")), Fail, "protocol error"},
-		"isError is no boolean":      {check(t, "noToolErrors"), evidence(nil, "a").with(func(ev *Evidence) { ev.Undecided = []Undecided{{"a", 10, -1, "isError of its result is no boolean"}} }), Error, "isError"},
-		"an error beside undecided":  {check(t, "noToolErrors"), evidence(nil, "a", "b").with(failure(1, ContentError, "x")).with(func(ev *Evidence) { ev.Undecided = []Undecided{{"a", 10, -1, "w"}} }), Fail, ""},
+		"called":                 {check(t, "toolCalledAtLeastOnce", toolName("a")), evidence(nil, "b", "a"), Pass, "record 20"},
+		"called by another case": {check(t, "toolCalledAtLeastOnce", toolName("a")), evidence(nil, "A"), Fail, `no call to "a"`},
+		"called with a blank":    {check(t, "toolCalledAtLeastOnce", toolName("a")), evidence(nil).with(func(ev *Evidence) { ev.Calls = []CallEvidence{{Tool: "a "}} }), Fail, ""},
+		"never called":           {check(t, "toolNeverCalled", toolName("a")), evidence(nil, "b"), Pass, ""},
+		"called though never":    {check(t, "toolNeverCalled", toolName("a")), evidence(nil, "b", "a", "a"), Fail, "record 20"},
+		"no errors":              {check(t, "noToolErrors"), evidence(nil, "a"), Pass, "1 call, no tool error"},
+		"tool error":             {check(t, "noToolErrors"), evidence(nil, "a").with(failure(0, ContentError, "boom")), Fail, `the server reported a tool error: "boom"`},
+		"protocol error":         {check(t, "noToolErrors"), evidence(nil, "a").with(failure(0, ProtocolError, "")), Fail, "protocol error"},
+		"isError is no boolean": {check(t, "noToolErrors"), evidence(nil, "a").with(func(ev *Evidence) {
+			ev.Undecided = []Undecided{{"a", 10, -1, "isError of its result is no boolean", nil}}
+		}), Error, "isError"},
+		"an error beside undecided":  {check(t, "noToolErrors"), evidence(nil, "a", "b").with(failure(1, ContentError, "x")).with(func(ev *Evidence) { ev.Undecided = []Undecided{{"a", 10, -1, "w", nil}} }), Fail, ""},
 		"fast enough":                {check(t, "toolLatencyUnder", ms("100")), evidence(nil, "a").with(timing(0, 99_999_999, 0)), Pass, "99.999 ms"},
 		"exactly the limit":          {check(t, "toolLatencyUnder", ms("100")), evidence(nil, "a").with(timing(0, 100_000_000, 0)), Fail, "not under 100 ms"},
 		"both figures":               {check(t, "toolLatencyUnder", ms("100")), evidence(nil, "a").with(timing(0, 50e6, 200e6)), Pass, "took 50 ms without the 200 ms that the server waited for the client (250 ms in all)"},

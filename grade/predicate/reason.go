@@ -54,6 +54,14 @@ func Shown(v *value.Value) string {
 	return shown(string(text))
 }
 
+// ShownAt is [Shown] of the value of a key, which may say that the value is a secret.
+func ShownAt(key string, v *value.Value) string {
+	if secretKey().MatchString(key) {
+		v = &value.Value{Kind: value.String, Str: replaced}
+	}
+	return Shown(v)
+}
+
 // maxScrubbed is how much of a text is searched for secrets, in bytes: far more than
 // is shown of it. A text of 100 MB would take minutes.
 const maxScrubbed = 4 << 10

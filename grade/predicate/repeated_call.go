@@ -37,13 +37,17 @@ func beginRepeated(c *Check, ev *Evidence) *reading {
 	var brokenAt *CallEvidence
 	var before *sent // the call before, on the wire
 	counted := 0
-	return &reading{call: func(_ int, a *sent) {
+	over := newRepeatsOver(ev)
+	return &reading{call: func(i int, a *sent) {
 		if a.c.HostOnly {
 			return
 		}
 		counted++
 		last := before
 		before = a
+		if over != nil && !over.adjacent(i, a.c, !named || a.c.Tool == name) {
+			return
+		}
 		if last == nil || a.c.Tool != last.c.Tool || named && a.c.Tool != name {
 			return
 		}
@@ -72,6 +76,9 @@ func beginRepeated(c *Check, ev *Evidence) *reading {
 			o.Result = Error
 			o.Reason = fmt.Sprintf("%s or the call before it: %v", brokenAt.seen(), broken)
 			o.cite(brokenAt.Seq)
+		case over != nil && over.unsure.n > 0:
+			o = overlap(o, "whether a call came directly before "+over.unsure.list()+" is not known")
+			over.unsure.cite(&o)
 		default:
 			o.Result = Pass
 			o.Actual = "none in " + count(counted, "call")

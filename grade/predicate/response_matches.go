@@ -20,7 +20,7 @@ error.` + textNeeded,
 	},
 	Notes: []string{
 		"Patterns are RE2: look-around and back-references are refused when the suite is read.",
-		"A pattern that compiles to over 10,000 instructions is refused.",
+		"A pattern that compiles to over 3,000 instructions is refused.",
 	},
 	Faults:   responsePattern,
 	Evaluate: evalResponseMatches,

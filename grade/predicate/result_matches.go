@@ -40,7 +40,7 @@ func beginResultMatches(c *Check, ev *Evidence) *reading {
 				x.n++
 				return
 			}
-			x.see(r.Tool, CallRef{r.Seq, r.Index}, g.subject(x.key, x.hasPath))
+			x.see(r.Tool, r.Of, CallRef{r.Seq, r.Index}, g.subject(x.key, x.hasPath))
 		}
 	}, end: func() Outcome {
 		if x.n == 0 {

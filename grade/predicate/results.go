@@ -66,14 +66,14 @@ func (c *ResultContent) payload() (v *value.Value, size int, err error) {
 func (r *ToolResult) id() string {
 	switch {
 	case r.Seq != 0:
-		return "record " + callID(r.Seq, r.Index)
+		return "record " + r.Of.callID(r.Seq, r.Index)
 	case r.ToolUseID != "":
 		return "tool use " + cut(r.ToolUseID, 80)
 	}
 	return "no record"
 }
 
-func (r *ToolResult) String() string { return tool(r.Tool) + " (" + r.id() + ")" }
+func (r *ToolResult) String() string { return tool(r.Tool) + r.Of.server() + " (" + r.id() + ")" }
 
 // citeResult names the call's and the answer's records.
 func (o *Outcome) citeResult(r *ToolResult) {

@@ -347,10 +347,10 @@ func resultRows() map[string][]outcomeRow {
 			{"errors partial, none seen", names, partly(evidence(in, "t"), ToolErrors), Error, "partial"},
 			{"calls partial, none seen", names, partly(evidence(in, "t"), ToolCalls), Error, "partial"},
 			{"whether a call failed is not known", names, evidence(in, "t").with(func(ev *Evidence) {
-				ev.Undecided = []Undecided{{"t", 10, -1, "isError of its result is no boolean"}}
+				ev.Undecided = []Undecided{{"t", 10, -1, "isError of its result is no boolean", nil}}
 			}), Error, "no boolean"},
 			{"whether another tool's call failed is not known", namesT, evidence(in, "u").with(func(ev *Evidence) {
-				ev.Undecided = []Undecided{{"u", 10, -1, "w"}}
+				ev.Undecided = []Undecided{{"u", 10, -1, "w", nil}}
 			}), Pass, ""},
 		},
 		"fullPageHasContinuation": {

@@ -76,7 +76,7 @@ func (tr *transcript) adapt() *Evidence {
 	}
 	for _, d := range tr.ToolDeclarations {
 		e := d.entry()
-		ev.Declarations = append(ev.Declarations, Declaration{d.ServerKey, &e})
+		ev.Declarations = append(ev.Declarations, Declaration{d.ServerKey, &e, nil})
 	}
 	ev.Lists = []*catalog.List{l}
 	for i, c := range tr.ToolCalls {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/match"
@@ -73,13 +74,29 @@ func differenceOf(f *match.Finding) difference {
 				if i > 0 {
 					d.Actual += "; "
 				}
-				d.Actual += fmt.Sprintf("%s: %s, expected %s", k.Key, orNone(k.Actual), orNone(k.Expected))
+				d.Actual += fmt.Sprintf("%s: %s, expected %s", keyText(&k), orNone(k.Actual), orNone(k.Expected))
 			}
 		case f.Text != "":
 			d.Actual, d.Restates = f.Text, f.Category == match.Extra || f.Category == match.OutOfOrder
 		}
 	}
 	return d
+}
+
+// keyText names the key at which arguments differ: a stranger may have made it long.
+func keyText(d *match.Difference) string {
+	if d.Kind == match.NoObject {
+		return "the arguments"
+	}
+	for _, r := range d.Key {
+		if r <= ' ' || r > '~' || strings.ContainsRune("\"\\:,;", r) {
+			return predicate.Quoted(d.Key)
+		}
+	}
+	if len(d.Key) == 0 || len(d.Key) > 80 {
+		return predicate.Quoted(d.Key)
+	}
+	return d.Key
 }
 
 func orNone(s string) string {

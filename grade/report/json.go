@@ -109,14 +109,14 @@ func jsonStats(j *writer, s *grade.Stats) {
 	})
 }
 
-func jsonDifference(j *writer, d *difference) {
+func jsonDifference(j *writer, t *grade.Trial, d *difference) {
 	j.object(func() {
 		j.key("class").text(d.Class)
 		j.key("turn").num(int64(d.Turn))
 		j.key("tool").text(d.Tool)
 		j.key("expected").maybe(d.Expected)
 		j.key("actual").maybe(d.Actual)
-		j.key("records").nums(d.Records)
+		jsonRecords(j, t, d.Records)
 	})
 }
 
@@ -130,13 +130,7 @@ func jsonTrial(j *writer, t *grade.Trial) {
 			}
 		})
 		if len(t.Parts) > 0 {
-			j.key("parts").array(len(t.Parts), func(i int) {
-				j.object(func() {
-					j.key("recording").text(t.Parts[i].Recording)
-					j.key("session").text(t.Parts[i].Session)
-					j.key("server").text(t.Parts[i].Server)
-				})
-			})
+			j.key("parts").array(len(t.Parts), func(i int) { jsonPart(j, &t.Parts[i]) })
 		}
 		if n := t.Talk; n != nil {
 			j.key("conversation").object(func() {
@@ -149,7 +143,7 @@ func jsonTrial(j *writer, t *grade.Trial) {
 		}
 		j.key("verdict").text(string(t.Word))
 		j.key("why").maybe(t.Why)
-		jsonChain(j, &t.Chain)
+		jsonChain(j, t, &t.Chain)
 		j.key("failureCategory").maybe(string(t.Chain.Category))
 		j.key("rows").array(len(t.Rows), func(i int) {
 			r := &t.Rows[i]
@@ -167,10 +161,10 @@ func jsonTrial(j *writer, t *grade.Trial) {
 				j.key("reason").text(r.Reason)
 				j.key("expected").maybe(r.Expected)
 				j.key("actual").maybe(r.Actual)
-				j.key("records").nums(r.Records)
+				jsonRecords(j, t, r.Records)
 				if r.Diff != nil {
 					list := differences(r)
-					j.key("differences").array(len(list), func(i int) { jsonDifference(j, &list[i]) })
+					j.key("differences").array(len(list), func(i int) { jsonDifference(j, t, &list[i]) })
 				}
 			})
 		})
@@ -187,8 +181,41 @@ func jsonTrial(j *writer, t *grade.Trial) {
 	})
 }
 
-// jsonChain writes the members links and firstBreak.
-func jsonChain(j *writer, r *chain.Result) {
+// jsonPart writes one session of a trial over several; lost says why nothing of it
+// could be read.
+func jsonPart(j *writer, p *predicate.Part) {
+	j.object(func() {
+		j.key("recording").text(p.Recording)
+		j.key("session").maybe(p.Session)
+		j.key("server").text(p.Server)
+		if p.Lost != "" {
+			j.key("lost").text(p.Lost)
+		}
+	})
+}
+
+// jsonRecords writes the records of a row, a link or a difference; where several
+// recordings meet, beside each the recording that has it and its server.
+func jsonRecords(j *writer, t *grade.Trial, handles []int64) {
+	if t == nil || len(t.Parts) == 0 {
+		j.key("records").nums(handles)
+		return
+	}
+	seqs := make([]int64, len(handles))
+	recordings, servers := make([]string, len(handles)), make([]string, len(handles))
+	for i, h := range handles {
+		p, seq := t.Place(h)
+		if seqs[i] = seq; p != nil {
+			recordings[i], servers[i] = p.Recording, p.Server
+		}
+	}
+	j.key("records").nums(seqs)
+	j.key("recordings").texts(recordings)
+	j.key("servers").texts(servers)
+}
+
+// jsonChain writes the members links and firstBreak. t is nil where there is no trial.
+func jsonChain(j *writer, t *grade.Trial, r *chain.Result) {
 	j.key("links").array(len(r.Links), func(i int) {
 		l := &r.Links[i]
 		j.object(func() {
@@ -196,7 +223,7 @@ func jsonChain(j *writer, r *chain.Result) {
 			j.key("state").text(string(l.State))
 			j.key("reason").text(string(l.Reason))
 			j.key("evidence").object(func() {
-				j.key("records").nums(l.Evidence.Records)
+				jsonRecords(j, t, l.Evidence.Records)
 				j.key("text").text(l.Evidence.Text)
 				if l.Evidence.SameCallAs != "" {
 					j.key("sameCallAs").text(l.Evidence.SameCallAs)
@@ -212,7 +239,7 @@ func jsonChain(j *writer, r *chain.Result) {
 func ChainJSON(r *chain.Result) []byte {
 	j := &writer{}
 	j.object(func() {
-		jsonChain(j, r)
+		jsonChain(j, nil, r)
 		j.key("failureCategory").maybe(string(r.Category))
 	})
 	return j.out
@@ -306,19 +333,14 @@ func (j *writer) maybe(s string) {
 
 func (j *writer) texts(list []string) { j.array(len(list), func(i int) { j.quote(list[i]) }) }
 
-// nums writes records on one line: numbers, and texts ("2:17") for those of a
-// trial's second part on.
+// nums writes numbers on one line.
 func (j *writer) nums(list []int64) {
 	j.out = append(j.out, '[')
 	for i, n := range list {
 		if i > 0 {
 			j.out = append(j.out, ", "...)
 		}
-		if n >= predicate.PartSeq(1) {
-			j.quote(predicate.SeqName(n))
-		} else {
-			j.num(n)
-		}
+		j.num(n)
 	}
 	j.out = append(j.out, ']')
 }

@@ -33,6 +33,9 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 	for i := range v.Cases {
 		c := &v.Cases[i]
 		err := c.Each(func(t *grade.Trial) error {
+			if p.of = nil; len(t.Parts) > 0 {
+				p.of = t
+			}
 			switch {
 			case o.Verbose || t.Word != grade.Passed:
 				p.trial(v, c, t, o.Verbose)
@@ -43,6 +46,7 @@ func Text(w io.Writer, v *grade.Verdict, o Options) error {
 			}
 			return p.err
 		})
+		p.of = nil
 		if err != nil {
 			return err
 		}
@@ -120,6 +124,8 @@ type printer struct {
 	w     io.Writer
 	color bool
 	err   error
+	// of is the trial that is shown, when it is over several sessions.
+	of *grade.Trial
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -173,7 +179,7 @@ func (p *printer) chain(r *chain.Result, indent string) {
 		states.WriteString(strings.Repeat(" ", width-len(l.State)))
 		if l.Link == r.FirstBreak {
 			mark = strings.Repeat(" ", col)
-			reason = fmt.Sprintf("first break: %s%s", l.Reason, records(l.Evidence.Records))
+			reason = fmt.Sprintf("first break: %s%s", l.Reason, p.records(l.Evidence.Records))
 		}
 		col += width
 	}
@@ -221,9 +227,7 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 		of = visible.String(c.ID) + ", "
 	}
 	p.hanging(string(t.Word), fmt.Sprintf("%s%s: %s%s", of, p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word, why))
-	for i, part := range t.Parts {
-		p.wrapped("    ", fmt.Sprintf("part %d: %s, server %s", i+1, p.name(v.Paths[part.Recording], part.Recording, part.Session), visible.String(part.Server)))
-	}
+	p.parts(v, t)
 	var drawn []string
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
@@ -233,13 +237,13 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 	p.talk(t.Talk)
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
-			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, records(l.Evidence.Records)), false)
+			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)
 			p.linkText(l)
 		}
 	}
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.State == chain.Failed && l.Link != t.Chain.FirstBreak {
-			p.folded("  ", "failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, records(l.Evidence.Records)), false)
+			p.folded("  ", "failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)
 			p.linkText(l)
 		}
 	}
@@ -268,7 +272,8 @@ func (p *printer) notGated(v *grade.Verdict, t *grade.Trial) {
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
 			p.hanging("", fmt.Sprintf("%s: %s, and no check gates what failed", p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word))
-			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, records(l.Evidence.Records)), false)
+			p.parts(v, t)
+			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)
 			p.linkText(l)
 		}
 	}
@@ -331,12 +336,12 @@ func (p *printer) row(r *grade.Row) {
 		p.wrapped("       expected: ", visible.String(r.Expected))
 	}
 	if r.Actual != "" {
-		p.wrapped("       actual:   ", visible.String(r.Actual)+records(r.Records))
+		p.wrapped("       actual:   ", visible.String(r.Actual)+p.records(r.Records))
 	}
 	for _, d := range differences(r) {
 		at := ""
 		if d.Restates {
-			at, d.Actual = records(d.Records), ""
+			at, d.Actual = p.records(d.Records), ""
 		}
 		class := className[d.Class]
 		if d.Allowed {
@@ -347,18 +352,51 @@ func (p *printer) row(r *grade.Row) {
 			p.wrapped("         expected: ", visible.String(d.Expected))
 		}
 		if d.Actual != "" {
-			p.wrapped("         actual:   ", visible.String(d.Actual)+records(d.Records))
+			p.wrapped("         actual:   ", visible.String(d.Actual)+p.records(d.Records))
 		}
 	}
 }
 
-func records(seqs []int64) string {
+// maxShownParts bounds the parts that are listed.
+const maxShownParts = 20
+
+// parts lists the sessions of a trial over several.
+func (p *printer) parts(v *grade.Verdict, t *grade.Trial) {
+	for i := range t.Parts {
+		if i == maxShownParts {
+			p.line("  and %s more", plural(len(t.Parts)-i, "part"))
+			break
+		}
+		part := &t.Parts[i]
+		text := p.name(v.Paths[part.Recording], part.Recording, part.Session)
+		if part.Lost != "" {
+			text += ": " + visible.String(part.Lost)
+		}
+		p.folded("  server "+visible.String(predicate.Quoted(part.Server))+": ", "", text, true)
+	}
+}
+
+// records names records; those of several recordings by their server too, or by the
+// recording where that is the same.
+func (p *printer) records(seqs []int64) string {
 	if len(seqs) == 0 {
 		return ""
 	}
 	s := make([]string, len(seqs))
 	for i, n := range seqs {
-		s[i] = predicate.SeqName(n)
+		s[i] = fmt.Sprint(n)
+		if p.of == nil {
+			continue
+		}
+		if part, seq := p.of.Place(n); part != nil {
+			name := part.Server
+			for k := range p.of.Parts {
+				if q := &p.of.Parts[k]; q.Server == part.Server && q.Recording != part.Recording {
+					name = part.Recording
+				}
+			}
+			s[i] = fmt.Sprintf("%d of %s", seq, visible.String(name))
+		}
 	}
 	if len(s) == 1 {
 		return " (record " + s[0] + ")"

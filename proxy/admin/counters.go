@@ -153,5 +153,8 @@ func (t *Tap) Done(exchange int64) {
 // Flush is [proxy.Tap]'s.
 func (t *Tap) Flush(max time.Duration) bool { return t.next.Flush(max) }
 
+// Broke is that of a tap whose recording must not look whole after a panic.
+func (t *Tap) Broke() { t.next.Broke() }
+
 // GiveUp is that of a tap that can make traffic wait.
 func (t *Tap) GiveUp() { t.next.GiveUp() }

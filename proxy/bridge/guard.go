@@ -29,11 +29,23 @@ func (g *guard) call(f func(Tap)) {
 		return
 	}
 	defer func() {
-		if p := recover(); p != nil && !g.off.Swap(true) && g.note != nil {
-			g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
+		if p := recover(); p != nil && !g.off.Swap(true) {
+			broke(g.tap)
+			if g.note != nil {
+				g.note(fmt.Sprintf("recording stopped, traffic goes on: the recorder panicked: %v", p))
+			}
 		}
 	}()
 	f(g.tap)
+}
+
+// broke tells a tap that can be told that it will get nothing more: what it made must
+// not look whole.
+func broke(tap Tap) {
+	defer func() { recover() }()
+	if t, ok := tap.(interface{ Broke() }); ok {
+		t.Broke()
+	}
 }
 
 // silence ends all calls that have not begun.

@@ -46,6 +46,9 @@ type Result struct {
 	Unknown map[record.Kind]int
 	// Stalls counts writes that were blocked by their reader, by direction.
 	Stalls map[record.From]int
+	// Clock is what the recording tells of the wall clock, for those who compare
+	// recordings.
+	Clock Clock
 }
 
 // Decoder makes sessions of records, one record after the other. Its memory
@@ -87,6 +90,9 @@ func NewDecoder(hdr *record.Header, src Source, opts Options) *Decoder {
 		d.brief = newBridge(d)
 	}
 	d.res.Unknown = map[record.Kind]int{}
+	if y := d.hdr.Start.Year(); y > 1677 && y < 2262 && !d.hdr.Start.IsZero() { // what fits
+		d.res.Clock.Start = d.hdr.Start.UnixNano()
+	}
 	d.res.Stalls = map[record.From]int{}
 	return d
 }
@@ -148,7 +154,9 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindClosing:
 		d.closing = rec.Closing
 		return
-	case record.KindClock, record.KindConversation: // the latter is the host's side (record/host)
+	case record.KindConversation: // the host's side: record/host
+	case record.KindClock:
+		d.res.Clock.add(rec)
 	case record.KindStart:
 		d.start(rec)
 	case record.KindFrame:

@@ -8,8 +8,9 @@ import (
 // a host on stdio: the frames are the session, the exchanges only lend it their
 // statuses and how they ended.
 type bridge struct {
-	d    *Decoder
-	open map[int64]*bridged
+	d       *Decoder
+	open    map[int64]*bridged
+	pending int64 // bytes of open bodies that are held, as of [web]
 }
 
 type bridged struct {
@@ -30,12 +31,14 @@ func (b *bridge) add(rec *record.Record) {
 		b.open[rec.Exchange] = x
 	case x == nil:
 	case rec.Kind == record.KindBody && rec.From == record.Client:
-		x.req.piece(rec, b.d.opts.MaxLine, nil)
+		before := x.req.held()
+		x.req.piece(rec, min(b.d.opts.MaxLine, max(0, maxPending-b.pending)+before), nil)
+		b.pending += x.req.held() - before
 		if x.req.ended || x.req.whole() {
-			x.read()
+			b.read(x)
 		}
 	case rec.Kind == record.KindResponse && rec.Response != nil && rec.Response.Status >= 200:
-		x.read()
+		b.read(x)
 		b.status(x, rec)
 		if rec.Response.End {
 			b.close(rec.Exchange)
@@ -51,7 +54,7 @@ func (b *bridge) add(rec *record.Record) {
 
 func (b *bridge) close(n int64) {
 	if x := b.open[n]; x != nil {
-		x.req.release()
+		b.release(x)
 		delete(b.open, n)
 	}
 }
@@ -63,7 +66,7 @@ func (b *bridge) finish() {
 }
 
 // read finds the ids of the requests in the body.
-func (x *bridged) read() {
+func (b *bridge) read(x *bridged) {
 	if x.done {
 		return
 	}
@@ -74,6 +77,11 @@ func (x *bridged) read() {
 			x.ids = append(x.ids, m.id)
 		}
 	}
+	b.release(x)
+}
+
+func (b *bridge) release(x *bridged) {
+	b.pending -= x.req.held()
 	x.req.release()
 }
 
