@@ -1,0 +1,180 @@
+package claudecode_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sixlink/sixlink/record/host"
+	"github.com/sixlink/sixlink/record/host/claudecode"
+	"github.com/sixlink/sixlink/record/host/importers"
+)
+
+// TestCut cuts each sample after every line and inside of every line. What is
+// read of the rest must be true of the whole, and what is missing must be said.
+func TestCut(t *testing.T) {
+	if raceOn {
+		t.Skip("slow")
+	}
+	for _, name := range samples {
+		files := sampleFiles(t, name)
+		for i := range files {
+			if strings.HasSuffix(files[i].name, ".meta.json") {
+				continue
+			}
+			t.Run(name+"/"+filepath.Base(files[i].name), func(t *testing.T) { cutFile(t, files, i) })
+		}
+	}
+}
+
+type sampleFile struct {
+	name string
+	data []byte
+}
+
+func sampleFiles(t *testing.T, name string) []sampleFile { return readSample(t, name) }
+
+func readSample(t testing.TB, name string) []sampleFile {
+	t.Helper()
+	var out []sampleFile
+	root := hostsDir + name
+	err := filepath.Walk(root, func(p string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		out = append(out, sampleFile{strings.TrimPrefix(p, root+"/"), b})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) == 1 {
+		out[0].name = filepath.Base(name)
+	}
+	return out
+}
+
+func importFiles(files []sampleFile) ([]*host.Conversation, error) {
+	var list []*host.File
+	for _, f := range files {
+		list = append(list, host.BytesFile(f.name, f.data))
+	}
+	return host.ImportFiles(list, importers.All(), host.Options{})
+}
+
+func cutFile(t *testing.T, files []sampleFile, which int) {
+	whole, err := importFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]*host.Conversation{}
+	for _, c := range whole {
+		by[c.SessionIDs[0]] = c
+	}
+	data := files[which].data
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	at := 0
+	for _, l := range lines {
+		for _, cut := range []int{at + len(l)/2, at + len(l)} {
+			some := append([]sampleFile(nil), files...)
+			some[which].data = data[:cut]
+			cs, err := importFiles(some)
+			if err != nil {
+				continue // nothing is left that could be read
+			}
+			inside := cut == at+len(l)/2 && len(bytes.TrimSpace(l)) > 2 && bytes.IndexByte(l, '{') < len(l)/2
+			for _, c := range cs {
+				checkCut(t, by[c.SessionIDs[0]], c, files[which].name, cut, inside)
+			}
+		}
+		at += len(l)
+	}
+}
+
+func checkCut(t *testing.T, whole, c *host.Conversation, name string, cut int, inside bool) {
+	t.Helper()
+	if whole == nil {
+		t.Fatalf("cut at %d: session %v is in no whole file", cut, c.SessionIDs)
+	}
+	of := false // the file that was cut is this conversation's
+	for _, s := range c.Sources {
+		if s.Path == name {
+			of = true
+			if inside && !s.Cut {
+				t.Errorf("cut at %d: the source is not said to be cut", cut)
+			}
+		}
+	}
+	if inside && of && c.Caps.Calls == host.Present {
+		t.Errorf("cut at %d: calls are said to be all there", cut)
+	}
+	if len(c.Turns) > len(whole.Turns) {
+		t.Fatalf("cut at %d: %d turns of %d", cut, len(c.Turns), len(whole.Turns))
+	}
+	for i := range c.Turns {
+		got, want := &c.Turns[i], &whole.Turns[i]
+		if got.Status == host.Open {
+			if c.Caps.Turns != host.Partial || c.Caps.FinalText == host.Present || c.Caps.Calls != host.Partial {
+				t.Errorf("cut at %d: turn %d is open, caps %+v", cut, i, c.Caps)
+			}
+			continue
+		}
+		// A turn that is said to be complete has the answer and the calls of the whole,
+		// or those that it had before something woke the model again.
+		finals := append([]host.FinalText{want.FinalText}, want.Earlier...)
+		ok := false
+		for _, f := range finals {
+			ok = ok || f.Text == got.FinalText.Text && f.State == got.FinalText.State
+		}
+		if !ok {
+			t.Errorf("cut at %d: turn %d (%s) ends with %q", cut, i, got.Status, got.FinalText.Text.Text)
+		}
+		main := map[string]bool{}
+		for _, k := range c.Calls {
+			main[k.HostCallID] = true
+		}
+		for _, k := range whole.Calls {
+			if k.Agent == nil && k.Turn == i && len(want.Earlier) == 0 && !main[k.HostCallID] {
+				t.Errorf("cut at %d: turn %d (%s) lacks call %s", cut, i, got.Status, k.HostCallID)
+			}
+		}
+	}
+}
+
+// Bytes before, between and around the lines are tolerated and counted.
+func TestLineEnds(t *testing.T) {
+	const sample = "rig-claude-code/2.0.65/projects/-home-user-project/8b4e4c88-a327-40f9-bf4d-d957da0cc47e.jsonl"
+	data, err := os.ReadFile(hostsDir + sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := claudecode.Session.Import([]*host.File{host.BytesFile("s.jsonl", data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n\r\n"))...)
+	crlf, err := claudecode.Session.Import([]*host.File{host.BytesFile("s.jsonl", changed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := crlf[0].Sources[0]; s.Skipped["blank line"] != 70 || s.ErrorCount != 0 || s.Cut {
+		t.Errorf("source %+v", s)
+	}
+	for i := range plain[0].Turns {
+		a, b := plain[0].Turns[i], crlf[0].Turns[i]
+		if a.FinalText.Text != b.FinalText.Text || len(a.CallIDs) != len(b.CallIDs) {
+			t.Errorf("turn %d differs: %q, %q", i, a.FinalText.Text.Text, b.FinalText.Text.Text)
+		}
+	}
+	broken := append([]byte("\x00\xff binary\n{\"type\":7}\n[1]\n{\"a\":\n"), data...)
+	bin, err := claudecode.Session.Import([]*host.File{host.BytesFile("s.jsonl", broken)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := bin[0].Sources[0]; s.ErrorCount != 3 || s.Skipped["(no type)"] != 1 || len(bin[0].Turns) != 10 || bin[0].Caps.Turns != host.Partial {
+		t.Errorf("source %+v, %d turns, caps %+v", s, len(bin[0].Turns), bin[0].Caps)
+	}
+}

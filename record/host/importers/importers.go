@@ -1,0 +1,14 @@
+// Package importers lists the importers of all host families. It holds nothing
+// else, so that a host family is added by a package of its own and one line here.
+package importers
+
+import (
+	"github.com/sixlink/sixlink/record/host"
+	"github.com/sixlink/sixlink/record/host/claudecode"
+)
+
+// All returns the importers in the order in which their conversations are given
+// back. The neutral format is not in the list; host.Import always knows it.
+func All() []*host.Importer {
+	return []*host.Importer{claudecode.Session, claudecode.Stream, claudecode.Hooks}
+}
