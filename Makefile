@@ -66,7 +66,7 @@ e2e: build
 	$(call quiet,SIXLINK=$(abspath $(BIN)/sixlink) $(GO) test -tags e2e -count 1 -timeout 15m -v ./fixtures/e2e)
 
 # Holds the MCP conformance suite against itself, without and with sixlink between the peers, both as server and as
-# client: the two columns, and exit code 1 when they differ (about ten minutes, and the npm registry; not in CI).
+# client: the two columns, and exit code 1 when they differ (about six minutes on two idle cores, and the npm registry; not in CI).
 RUNS ?= 3
 conformance: build
 	$(GO) build -trimpath -o $(BIN)/conformance ./fixtures/conformance

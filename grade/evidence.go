@@ -24,7 +24,7 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 	ev.Calls = make([]predicate.CallEvidence, 0, len(s.Calls))
 	ev.Timings = make([]predicate.Timing, 0, len(s.Calls))
 	ev.Results = make([]predicate.ToolResult, 0, len(s.Calls))
-	room := int64(keptResults)
+	last := &lastResult{}
 	for _, c := range s.Calls {
 		call := predicate.CallEvidence{Seq: c.Seq, Index: c.Index, Tool: c.Tool, ToolUseID: c.ToolUseID, Turn: -1}
 		if !c.Arguments.IsZero() {
@@ -37,7 +37,7 @@ func Evidence(s *session.Session, siblings []*session.Session, cache *predicate.
 		ev.Calls = append(ev.Calls, call)
 
 		outcome(ev, s, c)
-		results(ev, c, &room)
+		results(ev, c, last)
 		if ns, ok := c.DurationNs(); ok && !call.Cancelled {
 			ev.Timings = append(ev.Timings, predicate.Timing{Tool: c.Tool, Seq: c.Seq, Index: c.Index, Ns: ns, WaitedNs: c.WaitedNs})
 		}

@@ -24,6 +24,8 @@ type Recording struct {
 	Sessions []*session.Session
 	// Talks are the host's transcripts that are joined, by session id.
 	Talks map[string]*predicate.Conversation
+	// Joined are host transcripts with how they join, by session id (see [Talks]).
+	Joined map[string][]*Talk
 	// Unreadable says why the recording could not be read at all; the rest may
 	// then be empty. ID is then "sha256:" and the beginning of the hash of the
 	// file's content, or empty when not even that could be read.
@@ -195,6 +197,19 @@ func (w *work) recording() {
 // 0.1 "Which sessions are trials").
 func (w *work) session(s *session.Session) {
 	r, talk := w.r, w.r.Talks[s.ID]
+	var joined *Talk
+	switch of := r.Joined[s.ID]; len(of) {
+	case 0:
+	case 1:
+		joined = of[0]
+		if joined.right() {
+			talk = conversationOf(joined.Join.Talk, w.suite.Usage)
+		}
+	default:
+		w.d.unclear = true
+		w.skip(s.ID, WhyAmbiguous, fmt.Sprintf("%d conversations are joined to it: name one of them with --conversation", len(of)))
+		return
+	}
 	c, ok := w.claim(s, talk)
 	if !ok {
 		return
@@ -206,7 +221,15 @@ func (w *work) session(s *session.Session) {
 	ev := Evidence(s, r.Sessions, w.cache)
 	ev.NameServer(serverKey(r, s))
 	ev.Conversation = talk
-	bare := chain.Analyze(chain.Input{Session: s, Evidence: ev})
+	if joined != nil {
+		s = joined.join(ev, s, w.suite)
+	} else if w.suite.ModelEvidence {
+		noModelResults(ev)
+	}
+	var bare chain.Result // what is asked of it is asked of a session without calls alone
+	if len(s.Calls) == 0 {
+		bare = chain.Analyze(chain.Input{Session: s, Evidence: ev})
+	}
 	broken := bare.Links[0].State == chain.Failed || bare.Links[1].State == chain.Failed
 	if len(s.Calls) == 0 && !broken && talk == nil && w.o.Case == "" {
 		detail := "no call in it"
@@ -224,7 +247,7 @@ func (w *work) session(s *session.Session) {
 			}
 		}
 	}
-	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
+	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls), Talk: noteOf(joined)}
 	w.grade(t, c, s, ev)
 	w.d.trials = append(w.d.trials, briefOf(c, t))
 }
@@ -267,16 +290,23 @@ func (w *work) grade(t *Trial, c *CaseSpec, s *session.Session, ev *predicate.Ev
 		c = w.open
 	}
 	in := chain.Input{Session: s, Evidence: ev, Negative: c.Negative, Expects: c.expectsCall()}
-	t.Rows, in.Prompts, in.Unmatched = expected(c, ev)
+	hostEnd(&in)
+	t.Rows, in.Prompts, in.Unmatched = expectedJoined(c, ev)
 	for i := range c.Turns {
 		t.Rows = append(t.Rows, turnRows(c, i, ev)...)
 	}
+	checks := make([]*predicate.Check, 0, len(c.Assertions))
 	for _, k := range c.Assertions {
 		if k.Info.Name == "toolCalledWith" && k.Role == predicate.Gating {
 			continue // an expectation of the matcher (grading.md 0.2.13)
 		}
-		t.Rows = append(t.Rows, rowOf(k, -1, predicate.Evaluate(k, ev)))
+		checks = append(checks, k)
 	}
+	t.Rows = slices.Grow(t.Rows, len(checks))
+	for i, o := range predicate.EvaluateAll(checks, ev) {
+		t.Rows = append(t.Rows, rowOf(checks[i], -1, o))
+	}
+	in.Rows = make([]chain.Row, 0, len(t.Rows))
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Check != nil {
 			in.Rows = append(in.Rows, chain.Row{Check: r.Check, Outcome: r.Outcome})

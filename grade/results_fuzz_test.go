@@ -58,7 +58,7 @@ func FuzzResult(f *testing.F) {
 				want = true
 			}
 		}
-		if got, err := p.twin(); err == nil && got != want {
+		if got, err := p.twin(nil); err == nil && got != want {
 			t.Fatalf("%q: twin %v, want %v", raw, got, want)
 		}
 		if s := p.structured(); !bytes.Contains(raw, s) {

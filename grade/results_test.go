@@ -3,6 +3,7 @@ package grade_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -272,40 +273,40 @@ func TestAResultThatIsTooLongToRead(t *testing.T) {
 	}
 }
 
-// Small results are read from the recording once, whatever the number of checks;
-// large ones by each check, and then let go.
+// Results are read from the recording once, whatever their size and the number of
+// checks, and then let go: checks that are not evaluated together read them again.
 func TestResultsAreNotHeld(t *testing.T) {
 	block := func(n int) string {
 		return `{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`
 	}
 	missing := checkOf(t, "{type: toolResultContains, needle: y}")
-	for name, c := range map[string]struct {
-		results      []string
-		first, again int // reads of the recording by a check, and by the next one
-	}{
-		"a small one":                    {[]string{block(4 << 10)}, 1, 0},
-		"a large one":                    {[]string{block(2 << 20)}, 1, 1},
-		"ten, of which nine fit":         {slicesOf(10, block(110_000)), 10, 1},
-		"a large one before a small one": {[]string{block(2 << 20), block(4 << 10)}, 2, 1},
+	size := checkOf(t, "{type: toolResultSizeUnder, maxBytes: 10000000}")
+	schema := checkOf(t, "{type: toolResultMatchesSchema, schema: {type: object}}")
+	pattern := checkOf(t, "{type: toolResultMatches, patterns: [y]}")
+	for name, results := range map[string][]string{
+		"a small one":                    {block(4 << 10)},
+		"a large one":                    {block(2 << 20)},
+		"ten":                            slicesOf(10, block(110_000)),
+		"a large one before a small one": {block(2 << 20), block(4 << 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ev, r := answers(t, c.results...)
-			r.fetched = 0
-			for i, want := range []int{c.first, c.again, c.again} {
-				if got := predicate.Evaluate(missing, ev); got.Result != predicate.Fail {
-					t.Fatalf("%s (%s)", got.Result, got.Reason)
-				}
-				if r.fetched != want {
-					t.Errorf("check %d read %d times, want %d", i+1, r.fetched, want)
-				}
+			ev, r := answers(t, results...)
+			for i := range 2 {
 				r.fetched = 0
+				got := predicate.EvaluateAll([]*predicate.Check{missing, size, schema, pattern, missing}, ev)
+				for k, want := range []predicate.Result{predicate.Fail, predicate.Pass, predicate.Fail, "", predicate.Fail} {
+					if want != "" && got[k].Result != want {
+						t.Fatalf("%d: %s (%s)", k, got[k].Result, got[k].Reason)
+					}
+				}
+				// The last one of the time before may still be there.
+				if n := len(results); r.fetched != n && (i == 0 || n > 1 || r.fetched != 0) {
+					t.Errorf("%d results were read %d times", n, r.fetched)
+				}
 			}
-			// A size is a number: it is kept.
-			size := checkOf(t, "{type: toolResultSizeUnder, maxBytes: 10000000}")
-			predicate.Evaluate(size, ev)
-			r.fetched = 0
-			if got := predicate.Evaluate(size, ev); got.Result != predicate.Pass || r.fetched != 0 {
-				t.Errorf("%s (%s), the size was read %d times again", got.Result, got.Reason, r.fetched)
+			one := predicate.Evaluate(missing, ev)
+			if again := predicate.EvaluateAll([]*predicate.Check{size, missing}, ev); !reflect.DeepEqual(one, again[1]) {
+				t.Errorf("alone %+v, beside another %+v", one, again[1])
 			}
 		})
 	}

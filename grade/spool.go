@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sixlink/sixlink/grade/chain"
 	"github.com/sixlink/sixlink/grade/match"
@@ -50,7 +51,46 @@ type shelf struct {
 	// checks are those of the suite, by the number that stands for them.
 	checks []*predicate.Check
 	number map[*predicate.Check]int
+	// words are texts that many trials have, by the number that stands for them.
+	words  []string
+	wordNo map[string]int
 	buf    []byte
+}
+
+// maxWords bounds the words, and maxWord their length in bytes.
+const (
+	maxWords = 4096
+	maxWord  = 200
+)
+
+// putWord puts a text that other trials probably have too.
+func (s *shelf) putWord(b []byte, text string) []byte {
+	n, known := s.wordNo[text]
+	if !known && len(s.words) < maxWords && len(text) <= maxWord {
+		if s.wordNo == nil {
+			s.wordNo = map[string]int{}
+		}
+		text = strings.Clone(text) // it may be a part of something larger
+		s.words = append(s.words, text)
+		n, known = len(s.words), true
+		s.wordNo[text] = n
+	}
+	b = binary.AppendVarint(b, int64(n))
+	if !known {
+		b = putText(b, text)
+	}
+	return b
+}
+
+func (s *shelf) word(r *reader) string {
+	switch n := r.num(); {
+	case n == 0:
+		return r.text()
+	case n > 0 && n <= int64(len(s.words)):
+		return s.words[n-1]
+	}
+	r.b, r.bad = "", true
+	return ""
 }
 
 // put moves the trial of b to the spool.
@@ -78,10 +118,11 @@ func (s *shelf) get(b *brief) (*Trial, error) {
 	if b.whole != nil {
 		return b.whole, nil
 	}
-	r := reader{b: make([]byte, b.n)}
-	if _, err := s.spool.ReadAt(r.b, b.at); err != nil {
+	s.buf = slices.Grow(s.buf[:0], b.n)[:b.n]
+	if _, err := s.spool.ReadAt(s.buf, b.at); err != nil {
 		return nil, fmt.Errorf("read a trial again: %w", err)
 	}
+	r := reader{b: string(s.buf)} // all texts are parts of this one
 	t := s.read(&r, b.diffs)
 	if r.bad || len(r.b) > 0 {
 		return nil, errors.New("read a trial again: it is not what was written")
@@ -96,13 +137,14 @@ func (s *shelf) trial(b []byte, t *Trial) []byte {
 		b = putText(b, text)
 	}
 	b = binary.AppendVarint(b, int64(t.Calls))
+	b = putTalk(b, t.Talk)
 	b = binary.AppendVarint(b, int64(len(t.Labels)))
 	for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
 		b = putText(putText(b, k), t.Labels[k])
 	}
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
-		b = putText(putText(putText(b, string(l.Link)), string(l.State)), string(l.Reason))
+		b = s.putWord(s.putWord(s.putWord(b, string(l.Link)), string(l.State)), string(l.Reason))
 		b = putNums(b, l.Evidence.Records)
 		b = binary.AppendVarint(b, int64(len(l.Evidence.Turns)))
 		for _, n := range l.Evidence.Turns {
@@ -113,16 +155,18 @@ func (s *shelf) trial(b []byte, t *Trial) []byte {
 	b = binary.AppendVarint(b, int64(len(t.Chain.Runner)))
 	for i := range t.Chain.Runner {
 		c := &t.Chain.Runner[i]
-		for _, text := range []string{c.ID, string(c.Link), string(c.State), c.Expected, c.Actual} {
-			b = putText(b, text)
+		for _, text := range [...]string{c.ID, string(c.Link), string(c.State), c.Expected} {
+			b = s.putWord(b, text)
 		}
+		b = putText(b, c.Actual)
 	}
 	b = binary.AppendVarint(b, int64(len(t.Rows)))
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		for _, text := range []string{r.Name, string(r.Link), string(r.Role), string(r.Result), r.Reason, r.Expected, r.Actual} {
-			b = putText(b, text)
+		for _, text := range [...]string{r.Name, string(r.Link), string(r.Role), string(r.Result), r.Expected} {
+			b = s.putWord(b, text)
 		}
+		b = putText(putText(b, r.Reason), r.Actual)
 		b = putFlag(putFlag(putFlag(b, r.Warn), r.ProtocolOnly), r.Diff != nil)
 		b = binary.AppendVarint(b, int64(r.Turn))
 		b = binary.AppendVarint(b, int64(s.numberOf(r.Check)))
@@ -139,6 +183,7 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 	t := &Trial{Recording: r.text(), Session: r.text(), Word: Word(r.text()), Why: r.text()}
 	t.Chain.FirstBreak, t.Chain.Category = predicate.Link(r.text()), chain.Category(r.text())
 	t.Calls = int(r.num())
+	t.Talk = r.talk()
 	if n := r.count(); n > 0 {
 		t.Labels = make(map[string]string, n)
 		for range n {
@@ -148,7 +193,7 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 	}
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
-		l.Link, l.State, l.Reason = predicate.Link(r.text()), chain.State(r.text()), chain.Reason(r.text())
+		l.Link, l.State, l.Reason = predicate.Link(s.word(r)), chain.State(s.word(r)), chain.Reason(s.word(r))
 		l.Evidence.Records = r.nums()
 		for range r.count() {
 			l.Evidence.Turns = append(l.Evidence.Turns, int(r.num()))
@@ -157,13 +202,14 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 	}
 	t.Chain.Runner = make([]chain.RunnerCheck, r.count())
 	for i := range t.Chain.Runner {
-		t.Chain.Runner[i] = chain.RunnerCheck{ID: r.text(), Link: predicate.Link(r.text()), State: chain.CheckState(r.text()), Expected: r.text(), Actual: r.text()}
+		t.Chain.Runner[i] = chain.RunnerCheck{ID: s.word(r), Link: predicate.Link(s.word(r)), State: chain.CheckState(s.word(r)), Expected: s.word(r), Actual: r.text()}
 	}
 	t.Rows = make([]Row, r.count())
 	for i := range t.Rows {
 		w := &t.Rows[i]
-		w.Name, w.Link, w.Role, w.Result = r.text(), predicate.Link(r.text()), predicate.Role(r.text()), predicate.Result(r.text())
-		w.Reason, w.Expected, w.Actual = r.text(), r.text(), r.text()
+		w.Name, w.Link, w.Role, w.Result = s.word(r), predicate.Link(s.word(r)), predicate.Role(s.word(r)), predicate.Result(s.word(r))
+		w.Expected = s.word(r)
+		w.Reason, w.Actual = r.text(), r.text()
 		w.Warn, w.ProtocolOnly = r.flag(), r.flag()
 		if r.flag() {
 			w.Diff = &match.Result{} // of a row that passed nothing is shown
@@ -219,25 +265,30 @@ func putNums(b []byte, list []int64) []byte {
 
 // reader takes apart what was put.
 type reader struct {
-	b   []byte
+	b   string
 	bad bool
 }
 
 func (r *reader) num() int64 {
-	n, size := binary.Varint(r.b)
-	if size <= 0 {
-		r.b, r.bad = nil, true
-		return 0
+	// As binary.Varint, of a string.
+	var u uint64
+	for i := range min(len(r.b), binary.MaxVarintLen64) {
+		c := r.b[i]
+		u |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			r.b = r.b[i+1:]
+			return int64(u>>1) ^ -int64(u&1)
+		}
 	}
-	r.b = r.b[size:]
-	return n
+	r.b, r.bad = "", true
+	return 0
 }
 
 // count is a number of things of at least a byte each.
 func (r *reader) count() int {
 	n := r.num()
 	if n < 0 || n > int64(len(r.b)) {
-		r.b, r.bad = nil, true
+		r.b, r.bad = "", true
 		return 0
 	}
 	return int(n)
@@ -245,7 +296,7 @@ func (r *reader) count() int {
 
 func (r *reader) text() string {
 	n := r.count()
-	s := string(r.b[:n])
+	s := r.b[:n]
 	r.b = r.b[n:]
 	return s
 }
@@ -261,7 +312,11 @@ func (r *reader) flag() bool {
 }
 
 func (r *reader) nums() (list []int64) {
-	for range r.count() {
+	n := r.count()
+	if n > 0 {
+		list = make([]int64, 0, n)
+	}
+	for range n {
 		list = append(list, r.num())
 	}
 	return list

@@ -107,6 +107,8 @@ type Trial struct {
 	Rows  []Row
 	// Calls is how many calls it has.
 	Calls int
+	// Talk is the host's transcript that is joined; nil: none.
+	Talk *TalkNote
 	// unfinished: its server was never reached, or refused it.
 	unfinished bool
 	// erred: a gating check could not be decided, or nothing was there to decide on.

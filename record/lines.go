@@ -29,7 +29,8 @@ type lineReader struct {
 	buf      []byte
 	// arena is what buf is in, whose first byte stands at arenaOff in the frame.
 	arena     []byte
-	arenaSize int // of the next one: a small file's first is smaller
+	used      [][]byte // arenas of decoders, to be given back
+	arenaSize int      // of the next one: a small file's first is smaller
 	arenaOff  int64
 	// piece is the frame that ended last, if all of it is in one arena.
 	piece storedFrame
@@ -52,6 +53,9 @@ func newLineReader(r io.Reader, size int64, file int32, left *int64, decoders *D
 		return nil, err
 	}
 	l := &lineReader{z: newZframes(r, 0, size), arenaSize: int(min(arenaSize, max(16<<10, 8*size))), dec: dec, decoders: decoders, file: file, left: left, max: maxHeader}
+	if decoders != nil {
+		l.arenaSize = arenaSize // one that was used before costs nothing
+	}
 	// Recordings that somebody unpacked read like packed ones.
 	if head, _ := l.z.r.Peek(len(plainHead)); len(head) > 0 && strings.HasPrefix(plainHead, string(head)) {
 		l.plain, l.inside, l.src = true, true, l.z.r
@@ -66,14 +70,53 @@ func (l *lineReader) close() {
 	l.dec = nil
 }
 
-// Decoders are zstd decoders that nobody uses at the moment, for who reads many
-// recordings: a new one makes and clears over a MiB, more than many a recording
-// has. It may be used by several goroutines; a nil one keeps none.
-type Decoders struct{ pool sync.Pool }
+// free gives the memory back that lines and their records point into.
+func (l *lineReader) free() {
+	for _, a := range l.used {
+		l.decoders.giveArena(a)
+	}
+	l.used, l.arena, l.buf, l.piece = nil, nil, nil, storedFrame{}
+}
+
+// Decoders are zstd decoders, and memory to unpack into, that nobody uses at the
+// moment, for who reads many recordings: a new decoder makes and clears over a
+// MiB, more than many a recording has. It may be used by several goroutines; a
+// nil one keeps none.
+type Decoders struct {
+	mu     sync.Mutex
+	free   []*zstd.Decoder
+	arenas [][]byte
+}
+
+// sparePerReader bounds the arenas that one reader takes from Decoders, and so
+// what it gives back: a small recording needs one, a long one's are garbage.
+const sparePerReader = 2
+
+func (d *Decoders) takeArena() []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.arenas)
+	if n == 0 {
+		return make([]byte, 0, arenaSize)
+	}
+	a := d.arenas[n-1]
+	d.arenas = d.arenas[:n-1]
+	return a
+}
+
+func (d *Decoders) giveArena(a []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.arenas = append(d.arenas, a[:0])
+}
 
 func (d *Decoders) take() (*zstd.Decoder, error) {
 	if d != nil {
-		if dec, ok := d.pool.Get().(*zstd.Decoder); ok {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if n := len(d.free); n > 0 {
+			dec := d.free[n-1]
+			d.free = d.free[:n-1]
 			return dec, nil
 		}
 	}
@@ -86,7 +129,9 @@ func (d *Decoders) give(dec *zstd.Decoder) {
 	switch {
 	case dec == nil:
 	case d != nil && dec.Reset(nil) == nil:
-		d.pool.Put(dec)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.free = append(d.free, dec)
 	default:
 		dec.Close()
 	}
@@ -152,7 +197,13 @@ func (l *lineReader) fill() {
 		for size < 2*len(l.buf) {
 			size *= 2
 		}
-		l.arena, l.arenaOff = make([]byte, 0, size), l.off
+		if size == arenaSize && l.decoders != nil && len(l.used) < sparePerReader {
+			l.arena = l.decoders.takeArena()
+			l.used = append(l.used, l.arena)
+		} else {
+			l.arena = make([]byte, 0, size)
+		}
+		l.arenaOff = l.off
 		l.buf = append(l.arena, l.buf...)
 	}
 	room := l.buf[len(l.buf):cap(l.buf)]

@@ -24,8 +24,12 @@ type Options struct {
 	// Follow waits for more while a writer holds the recording, until Stop is closed.
 	Follow bool
 	Stop   <-chan struct{}
-	// Decoders are shared by the readers of many recordings; it may be nil.
+	// Decoders are shared by the readers of many recordings; it may be nil. With
+	// them, what a reader or its store handed out is gone when the reader is closed.
 	Decoders *Decoders
+	// Reuse says that the record of a call of Next is not used any more at the next
+	// call. What its slices point to stays.
+	Reuse bool
 }
 
 // Reader reads a recording: only what stands before a good check, in order,
@@ -57,6 +61,8 @@ type Reader struct {
 	end      End
 	finished bool
 	queue    []*Record // made by the reader itself
+	rec      Record    // with Options.Reuse
+	spare    []item    // of pending, when all of ready was taken
 }
 
 // End says how a recording ended, once Next has returned io.EOF.
@@ -101,7 +107,10 @@ func Open(path string, opts Options) (*Reader, error) {
 	if opts.MaxDecompressed <= 0 {
 		opts.MaxDecompressed = DefaultMaxDecompressed
 	}
-	r := &Reader{path: path, opts: opts, left: opts.MaxDecompressed, sha: sha256.New()}
+	r := &Reader{path: path, opts: opts, left: opts.MaxDecompressed}
+	if opts.Verify {
+		r.sha = sha256.New()
+	}
 	r.end.Unknown = map[Kind]int{}
 	if err := r.openFile(path); err != nil {
 		return nil, err
@@ -138,6 +147,7 @@ func (r *Reader) openFile(path string) error {
 		r.lr.close()
 		r.f.Close()
 		lr.max = maxHeader
+		lr.used = r.lr.used // lines of the file before are still in use
 	}
 	r.f, r.lr = f, lr
 	r.files = append(r.files, path)
@@ -215,6 +225,7 @@ func (r *Reader) End() End { return r.end }
 // Close lets go of the file.
 func (r *Reader) Close() error {
 	r.lr.close()
+	r.lr.free()
 	return r.f.Close()
 }
 
@@ -248,7 +259,10 @@ func (r *Reader) Next() (*Record, error) {
 		if l.line == nil {
 			continue // a run is at its end
 		}
-		rec := new(Record)
+		rec := &r.rec
+		if !r.opts.Reuse {
+			rec = new(Record)
+		}
 		if err := decodeLine(l.line, rec); err != nil {
 			r.damage(l, err)
 			continue
@@ -264,6 +278,10 @@ func (r *Reader) Next() (*Record, error) {
 			continue
 		}
 		if len(r.queue) > 0 {
+			if r.opts.Reuse {
+				kept := *rec
+				rec = &kept
+			}
 			r.queue = append(r.queue, rec)
 			continue
 		}
@@ -350,14 +368,15 @@ func (r *Reader) check(it item) error {
 		return &DamageError{Offset: it.ref.Frame, What: fmt.Sprintf("a check says %d lines with CRC %s and runs %q, there are %d with %08x and %q",
 			c.Count, c.CRC, c.Runs, r.count, r.crc, r.runs)}
 	}
-	r.ready, r.pending = r.pending, nil
+	// All that was ready before is taken, so that its slice can be filled again.
+	r.ready, r.pending, r.spare = r.pending, r.spare, r.pending
 	r.unpend()
 	return nil
 }
 
 // unpend forgets what no check has confirmed.
 func (r *Reader) unpend() {
-	r.pending, r.runs, r.crc, r.count, r.bytes = nil, nil, 0, 0, 0
+	r.pending, r.runs, r.crc, r.count, r.bytes = r.pending[:0], nil, 0, 0, 0
 }
 
 // accept holds a record against the rules of order.

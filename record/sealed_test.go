@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -142,5 +143,69 @@ func TestStoreKeepsTheReadersFrame(t *testing.T) {
 			}
 		}
 		s.Close()
+	}
+}
+
+// Readers that share their memory, and use one record again and again, read what
+// others read: one after the other, and two at once.
+func TestReadersShareMemory(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, lines := range []int{1, 3000, 40, 30_000, 2} {
+		path := filepath.Join(dir, fmt.Sprintf("r%d%s", i, Suffix))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, off := 0, int64(0)
+		err = WriteSealed(f, Header{Format: [2]int{FormatMajor, FormatMinor}, ID: path, FirstSeq: 1, Level: LevelFull}, func() (*Record, error) {
+			if n == lines {
+				return nil, io.EOF
+			}
+			n++
+			data := fmt.Appendf(nil, `{"recording":%d,"line":%d}`, i, n)
+			off += int64(len(data) + 1)
+			return &Record{Kind: KindFrame, Seq: int64(n), From: Server, Off: off - int64(len(data)+1), Data: data, EOL: []byte("\n")}, nil
+		})
+		if err2 := f.Close(); err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		paths = append(paths, path)
+	}
+	// read also compares what the slices of all records hold at the end.
+	read := func(o Options, path string, while func()) (all []string) {
+		r, err := Open(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		var data [][]byte
+		for {
+			rec, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Kind == KindFrame {
+				all, data = append(all, string(rec.Data)), append(data, rec.Data)
+			}
+		}
+		while()
+		for i := range data {
+			if string(data[i]) != all[i] {
+				t.Fatalf("%s: record %d became %q", path, i, data[i])
+			}
+		}
+		return all
+	}
+	o := Options{Decoders: &Decoders{}, Reuse: true}
+	for i, path := range paths {
+		var other []string
+		got := read(o, path, func() { other = read(o, paths[(i+1)%len(paths)], func() {}) })
+		if !cmp.Equal(got, read(Options{}, path, func() {})) || !cmp.Equal(other, read(Options{}, paths[(i+1)%len(paths)], func() {})) {
+			t.Errorf("%s reads otherwise", path)
+		}
 	}
 }

@@ -20,6 +20,7 @@ type Store struct {
 	frames   []storedFrame // most recently used last
 	run      storedRun
 	decoders *Decoders
+	rec      Record // of Fetch
 }
 
 // storedRun is the chunk run that was read last, where it stands.
@@ -71,27 +72,33 @@ func (s *Store) Close() error {
 
 // Record reads the record at ref again.
 func (s *Store) Record(ref Ref) (*Record, error) {
-	line, err := s.line(ref)
-	if err != nil {
+	rec := new(Record)
+	if err := s.read(ref, rec); err != nil {
 		return nil, err
 	}
-	rec := new(Record)
+	return rec, nil
+}
+
+func (s *Store) read(ref Ref, rec *Record) error {
+	line, err := s.line(ref)
+	if err != nil {
+		return err
+	}
 	if err := decodeLine(line, rec); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.files[ref.File], err)
+		return fmt.Errorf("%s: %w", s.files[ref.File], err)
 	}
 	rec.Ref = ref
-	return rec, nil
+	return nil
 }
 
 // Fetch returns the data of the records at refs, one after the other: the whole
 // line when refs are the parts of one.
 func (s *Store) Fetch(refs []Ref) ([]byte, error) {
 	if len(refs) == 1 {
-		rec, err := s.Record(refs[0])
-		if err != nil {
+		if err := s.read(refs[0], &s.rec); err != nil {
 			return nil, err
 		}
-		return rec.Data, nil
+		return s.rec.Data, nil
 	}
 	var all []byte
 	for _, ref := range refs {

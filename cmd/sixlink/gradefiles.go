@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,17 +17,75 @@ import (
 	"github.com/sixlink/sixlink/record"
 )
 
+// gradeGarbage is how many bytes of garbage may come together, beside half of what is
+// in use, before it is collected: with Go's own 4 MiB a pile is collected all the time.
+const gradeGarbage = 8 << 20
+
+// collectLess makes the collector count an array that is never touched, and so is not
+// resident, as in use. undo ends that.
+func collectLess() (undo func()) {
+	ballast := make([]byte, 2*gradeGarbage)
+	before := debug.SetGCPercent(50)
+	return func() {
+		debug.SetGCPercent(before)
+		runtime.KeepAlive(ballast)
+	}
+}
+
 // gradeFiles reads the recordings, one a processor at a time, and grades each
 // while it is at hand: a pile of any size takes the memory of a few. What cannot
 // be read is told, and is in the verdict with the reason, so that it is never a
 // pass. A file that another one's recording goes on in is part of that.
-func gradeFiles(s stdio, name string, paths []string, limit int64, key string, g *grade.Grader) {
+//
+// Recordings that are joined with transcripts are read twice: all of them for the
+// join, and then each to be graded. So are those that carry one.
+func gradeFiles(s stdio, name string, paths []string, limit int64, key string, talks *talkFlags, g *grade.Grader) error {
+	defer collectLess()()
+	if talks.any() {
+		return gradeJoined(s, name, paths, limit, key, talks, g)
+	}
+	if carry := gradePlain(s, name, paths, limit, key, nil, g); len(carry) > 0 {
+		return gradeJoined(s, name, carry, limit, key, talks, g)
+	}
+	return nil
+}
+
+// gradeJoined joins the recordings with transcripts and grades them.
+func gradeJoined(s stdio, name string, paths []string, limit int64, key string, talks *talkFlags, g *grade.Grader) error {
+	got, err := collect(paths, record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}, key)
+	if err != nil {
+		return err
+	}
+	t := *talks
+	if t.find {
+		found, err := findTalks(got.wires)
+		if err != nil {
+			fmt.Fprintf(s.err, "sixlink %s: %v\n", name, err) // what is measured without one still is
+		}
+		t.paths = append(slices.Clone(t.paths), found...)
+	}
+	cs, err := t.read()
+	if err != nil {
+		return err
+	}
+	r := joinTalks(distinct(append(cs, got.attached...)), got.wires, !t.find)
+	if talks.any() {
+		tellJoin(s, name, r)
+	}
+	joined := grade.Talks(r)
+	gradePlain(s, name, paths, limit, key, func(id string) map[string][]*grade.Talk { return joined[id] }, g)
+	return nil
+}
+
+// gradePlain grades the recordings with the transcripts that joined gives for each;
+// without it, those that carry one are not graded and given back.
+func gradePlain(s stdio, name string, paths []string, limit int64, key string, joined func(id string) map[string][]*grade.Talk, g *grade.Grader) (carry []string) {
 	jobs := make([]gradeJob, len(paths))
 	all := make([]int, len(paths))
 	for i, path := range paths {
-		jobs[i].path, jobs[i].key, all[i] = path, key, i
+		jobs[i].path, jobs[i].key, jobs[i].joined, all[i] = path, key, joined, i
 	}
-	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}
+	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}, Reuse: true}
 	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
 	var later []int
 	for i := range jobs {
@@ -56,7 +116,11 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, key string, g
 	}
 	for i := range jobs {
 		s.err.Write(jobs[i].told.Bytes())
+		if jobs[i].carries {
+			carry = append(carry, jobs[i].path)
+		}
 	}
+	return carry
 }
 
 // gradeJob is one file, with what there is to tell of it: that comes in the order
@@ -68,6 +132,10 @@ type gradeJob struct {
 	more []string // the files that its recording goes on in
 	// later says that the file is not the first segment of its recording.
 	later bool
+	// joined gives the transcripts of a recording; nil: none are looked for, and
+	// carries says that it has one of its own.
+	joined  func(id string) map[string][]*grade.Talk
+	carries bool
 }
 
 // run grades the file; without alone, a later segment is only marked as one.
@@ -80,7 +148,7 @@ func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone 
 			r.Close()
 			return
 		}
-		l, err = loadFrom(j.path, r, j.key)
+		l, err = loadFrom(j.path, r, j.key, true)
 	}
 	if err != nil {
 		fail(s, name, err, 0)
@@ -89,9 +157,18 @@ func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone 
 	}
 	defer l.Close()
 	j.more = l.reader.Files()[1:]
+	rec := &grade.Recording{}
+	switch lines, err := l.talk.Lines(); {
+	case j.joined != nil:
+		rec.Joined = j.joined(l.header.ID)
+	case err != nil || lines != nil:
+		j.carries = true
+		return
+	}
 	ended(s, name, l.path, l.end)
-	g.Add(&grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
-		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions})
+	*rec = grade.Recording{Joined: rec.Joined, ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
+		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions}
+	g.Add(rec)
 }
 
 // recordings puts the recordings of a folder in the place of each folder, sorted by

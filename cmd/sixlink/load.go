@@ -19,6 +19,7 @@ type loaded struct {
 	command  []string // the whole argv, start records included
 	gaps     []*record.Record
 	spanNs   int64
+	talk     record.Conversation // that is attached
 }
 
 func (l *loaded) Close() {
@@ -45,11 +46,12 @@ func loadByKey(path string, opts record.Options, key string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadFrom(path, r, key)
+	return loadFrom(path, r, key, false)
 }
 
-// loadFrom reads the whole recording that r has been opened on.
-func loadFrom(path string, r *record.Reader, key string) (*loaded, error) {
+// loadFrom reads the whole recording that r has been opened on; lean: without what
+// grading does not look at.
+func loadFrom(path string, r *record.Reader, key string, lean bool) (*loaded, error) {
 	l := &loaded{path: path, header: r.Header(), reader: r, store: record.NewStore(r.Files())}
 	l.command = append(l.command, r.Header().Command...)
 	next := func() (*record.Record, error) {
@@ -60,14 +62,19 @@ func loadFrom(path string, r *record.Reader, key string) (*loaded, error) {
 		l.spanNs = max(l.spanNs, rec.At)
 		switch rec.Kind {
 		case record.KindGap:
-			l.gaps = append(l.gaps, rec)
+			kept := *rec // it may be used again
+			l.gaps = append(l.gaps, &kept)
+		case record.KindConversation:
+			l.talk.Add(rec)
 		case record.KindStart:
 			l.command = append(l.command, rec.Start.Command...)
 		}
-		l.store.Files(r.Files())
+		if files := r.Files(); len(files) > 1 {
+			l.store.Files(files)
+		}
 		return rec, nil
 	}
-	res, err := session.Decode(r.Header(), next, l.store, session.Options{SessionKey: key, End: func() (record.State, bool) {
+	res, err := session.Decode(r.Header(), next, l.store, session.Options{Hold: true, Lean: lean, SessionKey: key, End: func() (record.State, bool) {
 		end := r.End()
 		return end.State, end.Torn
 	}})

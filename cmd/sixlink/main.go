@@ -61,7 +61,7 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), versionVerb()}
+	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), attachVerb(), versionVerb()}
 }
 
 func main() { os.Exit(Main()) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sixlink/sixlink/fixtures"
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +30,7 @@ func TestMain(m *testing.M) {
 		"at":       at,
 		"term":     term,
 		"watch":    watch,
+		"rig":      rig,
 	})
 }
 
@@ -36,6 +40,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIXLINK_HOME", e.WorkDir+"/home")
+			e.Setenv("HOSTS", filepath.Join(fixtures.Dir(), "hosts"))
 			return nil
 		},
 	})

@@ -20,6 +20,8 @@ type shown struct {
 	Schema    string         `json:"schema"`
 	Recording shownRecording `json:"recording"`
 	Sessions  []shownSession `json:"sessions"`
+	// Talks are the conversations that the recording carries.
+	Talks []shownTalk `json:"conversations,omitzero"`
 }
 
 type shownRecording struct {
@@ -160,6 +162,13 @@ func showJSON(w io.Writer, l *loaded) error {
 	out := shown{Schema: "sixlink/show/1", Recording: recordingJSON(l), Sessions: []shownSession{}}
 	for _, s := range l.sessions {
 		out.Sessions = append(out.Sessions, sessionJSON(s, l.sessions))
+	}
+	talks, err := talksOf(l)
+	if err != nil {
+		return err
+	}
+	for i := range talks.Conversations {
+		out.Talks = append(out.Talks, talkJSON(&talks.Conversations[i]))
 	}
 	// Names and texts from a stranger may hold lone surrogates; what is written is valid.
 	b, err := json.Marshal(out, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.Multiline(true), json.FormatNilSliceAsNull(false))

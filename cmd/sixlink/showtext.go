@@ -23,6 +23,14 @@ import (
 func showText(w io.Writer, l *loaded, colour bool) error {
 	p := &printer{w: w}
 	p.recording(l)
+	talks, err := talksOf(l)
+	if err != nil {
+		return err
+	}
+	for i := range talks.Conversations {
+		p.line("")
+		p.story(&talks.Conversations[i])
+	}
 	for _, s := range l.sessions {
 		p.line("")
 		p.session(s)

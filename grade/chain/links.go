@@ -15,7 +15,6 @@ import (
 // JSON-RPC codes that decide something.
 const (
 	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
 )
 
 // maxRecords bounds the records that a link names (grading.md 4.5).
@@ -70,7 +69,7 @@ func (a *analysis) findWrong() {
 	refused := map[predicate.CallRef]bool{}
 	for i := range a.Evidence.Errors {
 		e := &a.Evidence.Errors[i]
-		refused[ref(e)] = e.Kind == predicate.ContentError || e.HasCode && e.Code == codeInvalidParams
+		refused[ref(e)] = e.Refused()
 	}
 	for i := range a.Evidence.Calls {
 		c := &a.Evidence.Calls[i]
@@ -78,7 +77,7 @@ func (a *analysis) findWrong() {
 		if c.HostOnly || !refused[at] {
 			continue
 		}
-		if _, vs, err := predicate.CheckArguments(c, a.Evidence.Schemas); err == nil && len(vs) > 0 {
+		if vs, err := a.Evidence.Violations(i); err == nil && len(vs) > 0 {
 			where := vs[0].Path
 			if where == "" {
 				where = "the arguments"

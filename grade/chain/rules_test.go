@@ -376,7 +376,7 @@ func TestRules(t *testing.T) {
 		{"4.5.7 category of call, arguments", input(good, rowsOf(badArgs)), "break=call category=arguments"},
 		{"4.5.7 category of call, server", input(sess(ok, protocol, code(-32603))), "break=call category=serverData"},
 		{"0.2.10 category of -32602 for wrong arguments", func() Input {
-			in := input(sess(ok, protocol, code(codeInvalidParams)))
+			in := input(sess(ok, protocol, code(predicate.CodeInvalidParams)))
 			in.Evidence = evidence(in.Session, `{}`)
 			return in
 		}(), "call=failed/protocolError category=arguments"},

@@ -28,7 +28,7 @@ var toolAnnotationsPresent = &Kind{
 			if len(require) == 0 {
 				return "", nil
 			}
-			a, err := entryValue(d.Tool.Annotations, "annotations")
+			a, err := ev.Schemas.entryValue(d.Tool.Annotations, "annotations")
 			if err != nil {
 				return "", err
 			}

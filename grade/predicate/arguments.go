@@ -16,28 +16,6 @@ const (
 	maxArgumentsValues = 1_000_000
 )
 
-// argumentsText is the JSON text of a call's arguments; a call without any counts
-// as {} (grading.md 1.3).
-func (c *CallEvidence) argumentsText() ([]byte, error) {
-	if c.Arguments == nil {
-		return []byte("{}"), nil
-	}
-	return c.Arguments()
-}
-
-// arguments reads a call's arguments whole.
-func (c *CallEvidence) arguments() (v *value.Value, size int, err error) {
-	text, err := c.argumentsText()
-	if err != nil {
-		return nil, 0, err
-	}
-	parsed, err := value.Parse(text, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxArgumentsValues})
-	if err != nil {
-		return nil, 0, argumentsError(err)
-	}
-	return &parsed, len(text), nil
-}
-
 func argumentsError(err error) error {
 	switch {
 	case errors.Is(err, value.ErrDepth):
@@ -71,22 +49,7 @@ func (c *CallEvidence) seen() string {
 	if c.HostOnly {
 		return tool(c.Tool) + " (a call of the host that never reached the server)"
 	}
-	return fmt.Sprintf("%s (record %s)", tool(c.Tool), c.ID())
-}
-
-// listCalls shows at most three calls of many.
-func listCalls(calls []*CallEvidence) string {
-	var texts []string
-	for _, c := range calls[:min(len(calls), maxListed)] {
-		texts = append(texts, c.seen())
-	}
-	return list(texts, len(calls))
-}
-
-func (o *Outcome) citeCalls(calls []*CallEvidence) {
-	for _, c := range calls {
-		o.cite(c.Seq)
-	}
+	return tool(c.Tool) + " (record " + c.ID() + ")"
 }
 
 // toolField is the field of the kinds that need one tool's name.

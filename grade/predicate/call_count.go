@@ -1,6 +1,6 @@
 package predicate
 
-import "fmt"
+import "strconv"
 
 var toolCallCountUnder = &Kind{
 	Name:  "toolCallCountUnder",
@@ -24,20 +24,21 @@ func evalCallCount(c *Check, ev *Evidence) Outcome {
 		return Outcome{Result: Fail, Reason: "count is no whole number from 1"}
 	}
 	name, named := c.Text("toolName")
-	calls := ev.inScope(name, named)
-	o := Outcome{Expected: fmt.Sprintf("fewer than %d calls", limit), Actual: count(len(calls), "call")}
+	calls := ev.called(name, named)
+	under := strconv.FormatInt(limit, 10)
+	o := Outcome{Expected: "fewer than " + under + " calls", Actual: count(calls.n, "call")}
 	what := o.Actual
 	if named {
 		o.Expected += " to " + tool(name)
 		what += " to " + tool(name)
 	}
-	if int64(len(calls)) >= limit {
+	if int64(calls.n) >= limit {
 		o.Result = Fail
-		o.Reason = fmt.Sprintf("%s, not fewer than %d", what, limit)
-		o.citeCalls(calls)
+		o.Reason = what + ", not fewer than " + under
+		calls.cite(&o)
 		return o
 	}
 	o.Result = Pass
-	o.Reason = fmt.Sprintf("%s, fewer than %d", what, limit)
+	o.Reason = what + ", fewer than " + under
 	return o
 }

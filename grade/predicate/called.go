@@ -1,7 +1,5 @@
 package predicate
 
-import "fmt"
-
 var toolCalledAtLeastOnce = &Kind{
 	Name:  "toolCalledAtLeastOnce",
 	Title: "A tool was called",
@@ -21,20 +19,18 @@ func evalCalled(c *Check, ev *Evidence) Outcome {
 	if !ok || name == "" {
 		return Outcome{Result: Fail, Reason: "toolName is missing or empty"}
 	}
-	calls := ev.inScope(name, true)
+	calls := ev.called(name, true)
 	o := Outcome{Expected: "a call to " + tool(name)}
-	if len(calls) == 0 {
+	if calls.n == 0 {
 		o.Result = Fail
-		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("no call to %s", tool(name))
-		for i := range ev.Calls {
-			o.cite(ev.Calls[i].Seq)
-		}
+		o.Actual = "none in " + count(len(ev.Calls), "call")
+		o.Reason = "no call to " + tool(name)
+		ev.citeAll(&o)
 		return o
 	}
 	o.Result = Pass
-	o.Actual = count(len(calls), "call")
-	o.Reason = "was called, first: " + calls[0].seen()
-	o.cite(calls[0].Seq)
+	o.Actual = count(calls.n, "call")
+	o.Reason = "was called, first: " + calls.first[0].seen()
+	o.cite(calls.first[0].Seq)
 	return o
 }

@@ -31,7 +31,7 @@ func evalCalledBefore(c *Check, ev *Evidence) Outcome {
 	}
 	o := Outcome{Expected: fmt.Sprintf("%s before every call to %s", tool(first), tool(then))}
 	var before *CallEvidence
-	var early, later []*CallEvidence
+	var early, later calls
 	for i := range ev.Calls {
 		call := &ev.Calls[i]
 		if call.Tool == first && before == nil {
@@ -41,27 +41,27 @@ func evalCalledBefore(c *Check, ev *Evidence) Outcome {
 			continue
 		}
 		if before == nil {
-			early = append(early, call)
+			early.add(call)
 		} else {
-			later = append(later, call)
+			later.add(call)
 		}
 	}
-	if len(early) > 0 {
+	if early.n > 0 {
 		o.Result = Fail
-		o.Actual = fmt.Sprintf("%s to %s before it", count(len(early), "call"), tool(then))
-		o.Reason = fmt.Sprintf("called before any call to %s: %s", tool(first), listCalls(early))
-		o.citeCalls(early)
+		o.Actual = fmt.Sprintf("%s to %s before it", count(early.n, "call"), tool(then))
+		o.Reason = fmt.Sprintf("called before any call to %s: %s", tool(first), early.list())
+		early.cite(&o)
 		return o
 	}
 	o.Result = Pass
-	if len(later) == 0 {
+	if later.n == 0 {
 		o.Actual = "no call to " + tool(then)
 		o.Reason = o.Actual
 		return o
 	}
 	o.Actual = "called in that order"
-	o.Reason = fmt.Sprintf("%s came before %s", before.seen(), later[0].seen())
+	o.Reason = fmt.Sprintf("%s came before %s", before.seen(), later.first[0].seen())
 	o.cite(before.Seq)
-	o.cite(later[0].Seq)
+	o.cite(later.first[0].Seq)
 	return o
 }

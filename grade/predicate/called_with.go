@@ -31,7 +31,8 @@ enough of them pass, and too few are an error; so are arguments that cannot be r
 		hostOnlyNote,
 	},
 	Faults:   calledWithFaults,
-	Evaluate: evalCalledWith,
+	Evaluate: reads(beginCalledWith),
+	begin:    beginCalledWith,
 }
 
 var argumentModes = []string{string(match.Partial), string(match.Exact), string(match.IgnoreArgs)}
@@ -64,22 +65,54 @@ func (c *Check) expectedArguments() (args *value.Value, mode match.ArgumentMode,
 	return args, mode, nil
 }
 
-func evalCalledWith(c *Check, ev *Evidence) Outcome {
+func beginCalledWith(c *Check, ev *Evidence) *reading {
 	name, ok := c.Text("toolName")
 	if !ok || name == "" {
-		return Outcome{Result: Fail, Reason: "toolName is missing or empty"}
+		return decided(Outcome{Result: Fail, Reason: "toolName is missing or empty"})
 	}
 	least := int64(1)
 	if _, has := c.Field("minCount"); has {
 		// grading.md 1.3: a bad minCount fails. 0 would switch the check off.
 		if least, ok = c.Int("minCount"); !ok || least < 1 {
-			return Outcome{Result: Fail, Reason: "minCount is no whole number from 1"}
+			return decided(Outcome{Result: Fail, Reason: "minCount is no whole number from 1"})
 		}
 	}
 	want, mode, fault := c.expectedArguments()
 	if fault != nil {
-		return errorOutcome("%s: %s", fault.Field, fault.Msg)
+		return decided(errorOutcome("%s: %s", fault.Field, fault.Msg))
 	}
+	var matched, others, unread calls
+	var why error
+	actual := ""
+	return &reading{call: func(_ int, a *sent) {
+		if a.c.Tool != name {
+			return
+		}
+		var got *value.Value
+		if mode != match.IgnoreArgs {
+			var err error
+			if got, _, err = a.arguments(); err != nil {
+				if unread.add(a.c); why == nil {
+					why = err
+				}
+				return
+			}
+		}
+		if match.ArgumentsMatch(want, got, mode) {
+			matched.add(a.c)
+			return
+		}
+		if others.add(a.c); others.n == 1 {
+			actual = "arguments " + Shown(got)
+		}
+	}, end: func() Outcome {
+		return calledWith(ev, name, least, want, mode, actual, &matched, &others, &unread, why)
+	}}
+}
+
+// calledWith judges the calls to the tool that matched, those that did not, and those
+// whose arguments cannot be read; actual is what to show of another call.
+func calledWith(ev *Evidence, name string, least int64, want *value.Value, mode match.ArgumentMode, actual string, matched, others, unread *calls, why error) Outcome {
 	with := "any arguments"
 	switch mode {
 	case match.Exact:
@@ -87,58 +120,35 @@ func evalCalledWith(c *Check, ev *Evidence) Outcome {
 	case match.Partial:
 		with = "arguments " + Shown(want)
 	}
-	o := Outcome{Expected: fmt.Sprintf("at least %s to %s with %s", count(int(min(least, 1<<31)), "call"), tool(name), with)}
-	var matched, others, unread []*CallEvidence
-	var why error
-	for _, call := range ev.inScope(name, true) {
-		var got *value.Value
-		if mode != match.IgnoreArgs {
-			var err error
-			if got, _, err = call.arguments(); err != nil {
-				if unread = append(unread, call); why == nil {
-					why = err
-				}
-				continue
-			}
-		}
-		if match.ArgumentsMatch(want, got, mode) {
-			matched = append(matched, call)
-			continue
-		}
-		if others = append(others, call); len(others) == 1 {
-			o.Actual = "arguments " + Shown(got)
-		}
-	}
-	m := int64(len(matched))
-	all := len(matched) + len(others) + len(unread)
+	o := Outcome{Expected: fmt.Sprintf("at least %s to %s with %s", count(int(min(least, 1<<31)), "call"), tool(name), with), Actual: actual}
+	m := int64(matched.n)
+	all := matched.n + others.n + unread.n
 	switch {
 	case m >= least:
 		o.Result = Pass
-		o.Actual = count(len(matched), "matching call")
-		o.Reason = fmt.Sprintf("%s: %s", o.Actual, listCalls(matched))
-		o.citeCalls(matched)
-	case m+int64(len(unread)) >= least:
+		o.Actual = count(matched.n, "matching call")
+		o.Reason = o.Actual + ": " + matched.list()
+		matched.cite(&o)
+	case m+int64(unread.n) >= least:
 		o.Result = Error
-		o.Actual = fmt.Sprintf("%s, %d that cannot be read", count(len(matched), "matching call"), len(unread))
-		o.Reason = fmt.Sprintf("%s: %v", listCalls(unread), why)
-		o.citeCalls(unread)
+		o.Actual = fmt.Sprintf("%s, %d that cannot be read", count(matched.n, "matching call"), unread.n)
+		o.Reason = fmt.Sprintf("%s: %v", unread.list(), why)
+		unread.cite(&o)
 	case all == 0:
 		o.Result = Fail
 		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("no call to %s", tool(name))
-		for i := range ev.Calls {
-			o.cite(ev.Calls[i].Seq)
-		}
+		o.Reason = "no call to " + tool(name)
+		ev.citeAll(&o)
 	default:
 		o.Result = Fail
 		o.Reason = fmt.Sprintf("%d of %s to %s match", m, count(all, "call"), tool(name))
-		if len(others) > 0 {
-			o.Reason += "; not: " + listCalls(others)
+		if others.n > 0 {
+			o.Reason += "; not: " + others.list()
 		} else {
-			o.Actual = count(len(matched), "matching call")
+			o.Actual = count(matched.n, "matching call")
 		}
-		o.citeCalls(others)
-		o.citeCalls(matched)
+		others.cite(&o)
+		matched.cite(&o)
 	}
 	return o
 }

@@ -59,5 +59,15 @@ func deprecated(description string) bool {
 	return false
 }
 
+func (s *Schemas) isDeprecated(description string) bool {
+	if s == nil {
+		return deprecated(description)
+	}
+	if is, ok := s.deprecated[description]; ok {
+		return is
+	}
+	return remember(s, func(s *Schemas) *map[string]bool { return &s.deprecated }, []byte(description), func() bool { return deprecated(description) })
+}
+
 // deprecationNote explains the test to authors.
 const deprecationNote = `A description says so when it begins with "deprecated" (also "[deprecated"), or contains "this tool (endpoint, method) is deprecated", "deprecated:" or "deprecated.", or "use X instead"; in any case.`

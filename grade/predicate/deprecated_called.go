@@ -24,44 +24,44 @@ func evalDeprecatedCalled(_ *Check, ev *Evidence) Outcome {
 		return errorOutcome("no whole list of tools to look in: it is %s", s)
 	}
 	o := Outcome{Expected: "no call to a deprecated tool"}
-	var bad, unknown []*CallEvidence
+	var bad, unknown calls
 	for i := range ev.Calls {
 		call := &ev.Calls[i]
 		switch {
 		case call.Entry == nil:
-			unknown = append(unknown, call)
-		case deprecated(call.Entry.Description):
-			bad = append(bad, call)
+			unknown.add(call)
+		case ev.Schemas.isDeprecated(call.Entry.Description):
+			bad.add(call)
 		}
 	}
 	switch {
-	case len(bad) > 0:
+	case bad.n > 0:
 		o.Result = Fail
-		o.Actual = fmt.Sprintf("%d of %s", len(bad), count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("called though described as deprecated: %s: %s", listCalls(bad), Quoted(bad[0].Entry.Description))
-		o.citeCalls(bad)
-		o.cite(bad[0].Entry.Seq)
-	case len(unknown) > 0:
-		return unknownTools(o, unknown)
+		o.Actual = fmt.Sprintf("%d of %s", bad.n, count(len(ev.Calls), "call"))
+		o.Reason = fmt.Sprintf("called though described as deprecated: %s: %s", bad.list(), Quoted(bad.first[0].Entry.Description))
+		bad.cite(&o)
+		o.cite(bad.first[0].Entry.Seq)
+	case unknown.n > 0:
+		return unknownTools(o, &unknown)
 	default:
 		o.Result = Pass
-		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("%s, no deprecated tool", count(len(ev.Calls), "call"))
+		o.Actual = "none in " + count(len(ev.Calls), "call")
+		o.Reason = count(len(ev.Calls), "call") + ", no deprecated tool"
 	}
 	return o
 }
 
 // unknownTools is the error of calls to tools of which the list says nothing.
-func unknownTools(o Outcome, calls []*CallEvidence) Outcome {
+func unknownTools(o Outcome, x *calls) Outcome {
 	o.Result = Error
-	o.Actual = fmt.Sprintf("%s to tools that are not known", count(len(calls), "call"))
+	o.Actual = count(x.n, "call") + " to tools that are not known"
 	why := "the list of tools does not have it"
-	if calls[0].EntryWhy != "" {
-		why = calls[0].EntryWhy
-	} else if calls[0].Entry != nil {
+	if c := x.first[0]; c.EntryWhy != "" {
+		why = c.EntryWhy
+	} else if c.Entry != nil {
 		why = "the list of tools does not say whether it is destructive: it has no annotations"
 	}
-	o.Reason = listCalls(calls) + ": " + why
-	o.citeCalls(calls)
+	o.Reason = x.list() + ": " + why
+	x.cite(&o)
 	return o
 }

@@ -10,7 +10,7 @@ var noDeprecatedToolExposed = &Kind{
 	Notes:    []string{deprecationNote, catalogNote},
 	Evaluate: func(_ *Check, ev *Evidence) Outcome {
 		return evalDeclarations(ev, "no tool that is described as deprecated", func(d *Declaration) (string, error) {
-			if deprecated(d.Tool.Description) {
+			if ev.Schemas.isDeprecated(d.Tool.Description) {
 				return "described as deprecated: " + Quoted(d.Tool.Description), nil
 			}
 			return "", nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/record/session"
@@ -38,8 +39,12 @@ func isObject(raw []byte) bool {
 }
 
 // entryValue reads a member of a tool's entry, which must be there.
-func entryValue(raw []byte, what string) (*value.Value, error) {
-	v, err := value.Parse(raw, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxEntryValues})
+func (s *Schemas) entryValue(raw []byte, what string) (*value.Value, error) {
+	p := remember(s, func(s *Schemas) *map[string]entryParsed { return &s.values }, raw, func() entryParsed {
+		v, err := value.Parse(raw, value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxEntryValues})
+		return entryParsed{&v, err}
+	})
+	v, err := p.v, p.err
 	switch {
 	case errors.Is(err, value.ErrDepth):
 		return nil, fmt.Errorf("its %s is nested deeper than %d", what, maxArgumentsDepth)
@@ -48,7 +53,7 @@ func entryValue(raw []byte, what string) (*value.Value, error) {
 	case err != nil:
 		return nil, fmt.Errorf("its %s cannot be read: %w", what, err)
 	}
-	return &v, nil
+	return v, nil
 }
 
 // hint is an annotation as far as it is a boolean.
@@ -98,7 +103,7 @@ func evalDestructiveCalled(_ *Check, ev *Evidence) Outcome {
 			return v
 		}
 		defer func() { seen[e] = v }()
-		a, err := entryValue(e.Annotations, "annotations")
+		a, err := ev.Schemas.entryValue(e.Annotations, "annotations")
 		if err != nil {
 			return verdict{unknown: true, err: err}
 		}
@@ -113,32 +118,32 @@ func evalDestructiveCalled(_ *Check, ev *Evidence) Outcome {
 		return verdict{why: "destructiveHint is not false and readOnlyHint not true: destructive by default"}
 	}
 	o := Outcome{Expected: "no call to a destructive tool"}
-	var bad, unknown []*CallEvidence
+	var bad, unknown calls
 	var why string
 	var broken error
 	for i := range ev.Calls {
 		call := &ev.Calls[i]
 		switch v := judge(call.Entry); {
 		case v.unknown:
-			unknown = append(unknown, call)
+			unknown.add(call)
 			if broken == nil {
 				broken = v.err
 			}
 		case v.why != "":
-			if bad = append(bad, call); why == "" {
+			if bad.add(call); why == "" {
 				why = v.why
 			}
 		}
 	}
 	switch {
-	case len(bad) > 0:
+	case bad.n > 0:
 		o.Result = Fail
-		o.Actual = fmt.Sprintf("%d of %s", len(bad), count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("called: %s: %s", listCalls(bad), why)
-		o.citeCalls(bad)
-		o.cite(bad[0].Entry.Seq)
-	case len(unknown) > 0:
-		o = unknownTools(o, unknown)
+		o.Actual = strconv.Itoa(bad.n) + " of " + count(len(ev.Calls), "call")
+		o.Reason = "called: " + bad.list() + ": " + why
+		bad.cite(&o)
+		o.cite(bad.first[0].Entry.Seq)
+	case unknown.n > 0:
+		o = unknownTools(o, &unknown)
 		if broken != nil {
 			o.Reason += "; " + broken.Error()
 		}

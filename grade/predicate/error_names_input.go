@@ -23,63 +23,89 @@ is not known whether it failed are errors. No error passes.`,
 	Channels: []Channel{ToolCalls, ToolErrors, ToolInventory},
 	Fields:   []Field{toolNameField},
 	Notes:    []string{"It is right about what it sees and may be wrong about what it means: a message such as \"rate limited\" needs no input."},
-	Evaluate: evalErrorNamesInput,
+	Evaluate: reads(beginErrorNamesInput),
+	begin:    beginErrorNamesInput,
 }
 
 // maxMessage is the length in bytes up to which the evidence holds an error's
 // message (record/session keeps 2 KiB); one that long may have been cut.
 const maxMessage = 2 << 10
 
-func evalErrorNamesInput(c *Check, ev *Evidence) Outcome {
+func beginErrorNamesInput(c *Check, ev *Evidence) *reading {
 	name, named := c.Text("toolName")
-	o := Outcome{Expected: "messages that name an input"}
-	var wrong []string
-	var bad unread
-	total, failed := 0, 0
 	calls := newErrorCalls(ev)
-	for i := range ev.Errors {
-		e := &ev.Errors[i]
-		if named && e.Tool != name {
-			continue
-		}
-		total++
-		fine, unseen, err := calls.namesInput(e)
-		switch {
-		case err != nil && len(bad.why) == maxListed:
-			bad.total++ // a text that nobody would see is not made
-		case err != nil:
-			bad.add(e.String(), err, e.Seq, e.Record)
-		case !fine:
-			if failed++; len(wrong) < maxListed {
-				wrong = append(wrong, e.String())
+	// An error whose call has gone by is judged then; one call has one error, as a rule.
+	type judgement struct {
+		done, fine, unseen bool
+		err                error
+	}
+	judged := make([]judgement, len(ev.Errors))
+	next := 0
+	r := &reading{end: func() Outcome {
+		o := Outcome{Expected: "messages that name an input"}
+		var wrong []string
+		var bad unread
+		total, failed := 0, 0
+		for i := range ev.Errors {
+			e := &ev.Errors[i]
+			if named && e.Tool != name {
+				continue
 			}
-			o.restsOnUnseen = unseen && (failed == 1 || o.restsOnUnseen)
-			o.cite(e.Seq)
-			o.cite(e.Record)
+			total++
+			j := judged[i]
+			if !j.done {
+				j.fine, j.unseen, j.err = calls.namesInput(e, nil)
+			}
+			switch {
+			case j.err != nil && len(bad.why) == maxListed:
+				bad.total++ // a text that nobody would see is not made
+			case j.err != nil:
+				bad.add(e.String(), j.err, e.Seq, e.Record)
+			case !j.fine:
+				if failed++; len(wrong) < maxListed {
+					wrong = append(wrong, e.String())
+				}
+				o.restsOnUnseen = j.unseen && (failed == 1 || o.restsOnUnseen)
+				o.cite(e.Seq)
+				o.cite(e.Record)
+			}
+		}
+		o.Actual = fmt.Sprintf("%d of %s", failed, count(total, "error"))
+		if failed > 0 {
+			o.Result = Fail
+			o.Actual += " without one"
+			o.Reason = "no input is named: " + list(wrong, failed)
+			return o
+		}
+		for i := range ev.Undecided {
+			u := &ev.Undecided[i]
+			if !named || u.Tool == name {
+				bad.add(fmt.Sprintf("%s (record %s)", tool(u.Tool), callID(u.Seq, u.Index)), errors.New(u.Why), u.Seq)
+			}
+		}
+		if bad.decide(&o) {
+			return o
+		}
+		o.Result = Pass
+		if o.Actual = "no error"; total > 0 {
+			o.Actual = count(total, "error") + ", each names an input"
+		}
+		o.Reason = o.Actual
+		return o
+	}}
+	if len(ev.Errors) > 0 {
+		r.call = func(_ int, a *sent) {
+			for next < len(ev.Errors) && !a.c.HostOnly && ev.Errors[next].Seq == a.c.Seq && ev.Errors[next].Index == a.c.Index {
+				if e := &ev.Errors[next]; !named || e.Tool == name {
+					j := &judged[next]
+					j.done = true
+					j.fine, j.unseen, j.err = calls.namesInput(e, a)
+				}
+				next++
+			}
 		}
 	}
-	o.Actual = fmt.Sprintf("%d of %s", failed, count(total, "error"))
-	if failed > 0 {
-		o.Result = Fail
-		o.Actual += " without one"
-		o.Reason = "no input is named: " + list(wrong, failed)
-		return o
-	}
-	for i := range ev.Undecided {
-		u := &ev.Undecided[i]
-		if !named || u.Tool == name {
-			bad.add(fmt.Sprintf("%s (record %s)", tool(u.Tool), callID(u.Seq, u.Index)), errors.New(u.Why), u.Seq)
-		}
-	}
-	if bad.decide(&o) {
-		return o
-	}
-	o.Result = Pass
-	if o.Actual = "no error"; total > 0 {
-		o.Actual = fmt.Sprintf("%s, each names an input", count(total, "error"))
-	}
-	o.Reason = o.Actual
-	return o
+	return r
 }
 
 // errorCalls finds the call and the result of an error: there may be a million.
@@ -99,10 +125,15 @@ type named struct {
 }
 
 func newErrorCalls(ev *Evidence) *errorCalls {
-	x := &errorCalls{ev: ev, names: map[*catalog.Tool]named{}}
-	if len(ev.Errors) == 0 {
-		return x
+	return &errorCalls{ev: ev, names: map[*catalog.Tool]named{}}
+}
+
+// index finds the calls by tool and by place.
+func (x *errorCalls) index() {
+	if x.calls != nil {
+		return
 	}
+	ev := x.ev
 	x.calls, x.at = map[string][]*CallEvidence{}, make(map[CallRef]*CallEvidence, len(ev.Calls))
 	for i := range ev.Calls {
 		c := &ev.Calls[i]
@@ -116,7 +147,19 @@ func newErrorCalls(ev *Evidence) *errorCalls {
 			x.at[ref] = c
 		}
 	}
-	return x
+}
+
+// of finds the call of an error; it is the one that goes by, as a rule.
+func (x *errorCalls) of(e *ToolError, now *sent) (joined *CallEvidence, candidates func() []*CallEvidence) {
+	if now != nil && e.Seq != 0 && e.Tool != "" && now.c.Tool == e.Tool {
+		return now.c, func() []*CallEvidence {
+			x.index()
+			return x.calls[e.Tool]
+		}
+	}
+	x.index()
+	joined, found := x.find(e)
+	return joined, func() []*CallEvidence { return found }
 }
 
 func (x *errorCalls) result(ref CallRef) *ToolResult {
@@ -133,9 +176,10 @@ func (x *errorCalls) result(ref CallRef) *ToolResult {
 }
 
 // namesInput judges one error (grading.md 1.5). unseen says of one that is not
-// fine that a call which was not captured could have sent what the message says.
-func (x *errorCalls) namesInput(e *ToolError) (fine, unseen bool, err error) {
-	joined, candidates := x.of(e)
+// fine that a call which was not captured could have sent what the message says. now
+// is the call that goes by, nil: none.
+func (x *errorCalls) namesInput(e *ToolError, now *sent) (fine, unseen bool, err error) {
+	joined, candidates := x.of(e, now)
 	names, err := x.inputNames(e, joined, candidates)
 	if err != nil {
 		return false, false, err
@@ -154,17 +198,21 @@ func (x *errorCalls) namesInput(e *ToolError) (fine, unseen bool, err error) {
 			return true, false, nil
 		}
 	}
-	from := candidates
-	if joined != nil {
-		from = []*CallEvidence{joined}
+	from := []*CallEvidence{joined}
+	if joined == nil {
+		from = candidates()
 	}
 	found := false
 	for _, c := range from {
-		sent, err := sentValues(c)
+		a := now
+		if a == nil || a.c != c {
+			a = &sent{c: c}
+		}
+		values, err := sentValues(a)
 		if err != nil {
 			return false, false, err
 		}
-		for _, s := range sent {
+		for _, s := range values {
 			found = found || strings.Contains(message, value.Lower(s))
 		}
 	}
@@ -177,10 +225,10 @@ func (x *errorCalls) namesInput(e *ToolError) (fine, unseen bool, err error) {
 	return found, joined == nil, nil
 }
 
-// of finds the call that an error belongs to, by its place, else because no
+// find finds the call that an error belongs to, by its place, else because no
 // other call comes into question; and all that do. One that was found because no
 // other was captured is not joined when calls are missing.
-func (x *errorCalls) of(e *ToolError) (joined *CallEvidence, candidates []*CallEvidence) {
+func (x *errorCalls) find(e *ToolError) (joined *CallEvidence, candidates []*CallEvidence) {
 	ev := x.ev
 	if c := x.at[CallRef{e.Seq, e.Index}]; e.Seq != 0 && c != nil && e.Tool != "" && c.Tool == e.Tool {
 		return c, x.calls[e.Tool]
@@ -202,13 +250,13 @@ func (x *errorCalls) of(e *ToolError) (joined *CallEvidence, candidates []*CallE
 
 // inputNames are the top-level properties of the tool's input schema. The tool's
 // entry is enough, even on a list that is not complete (grading.md 0.1).
-func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates []*CallEvidence) ([]string, error) {
+func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates func() []*CallEvidence) ([]string, error) {
 	var entry *catalog.Tool
 	if joined != nil {
 		entry = joined.Entry
 	}
 	if entry == nil && e.Tool != "" {
-		for _, c := range candidates {
+		for _, c := range candidates() {
 			if c.Entry != nil {
 				entry = c.Entry
 				break
@@ -231,7 +279,10 @@ func (x *errorCalls) inputNames(e *ToolError, joined *CallEvidence, candidates [
 	}
 	n, known := x.names[entry]
 	if !known {
-		n.names, n.err = propertyNames(entry.InputSchema)
+		n = remember(x.ev.Schemas, func(s *Schemas) *map[string]named { return &s.names }, entry.InputSchema, func() (n named) {
+			n.names, n.err = propertyNames(entry.InputSchema)
+			return n
+		})
 		x.names[entry] = n
 	}
 	return n.names, n.err
@@ -280,8 +331,8 @@ func (x *errorCalls) message(e *ToolError) (text string, whole bool, err error) 
 }
 
 // sentValues are the top-level argument values that a message could name.
-func sentValues(c *CallEvidence) ([]string, error) {
-	args, _, err := c.arguments()
+func sentValues(a *sent) ([]string, error) {
+	args, _, err := a.arguments()
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,18 @@ type Evidence struct {
 	Declarations []Declaration
 	// Conversation is what the host's transcript tells; nil when none is joined.
 	Conversation *Conversation
+	// Join says how it joins with the calls; nil: nothing is left over.
+	Join *Join
 	// Turn is the number of the turn that this evidence was narrowed to, from 0;
 	// -1 for a whole trial (see ForTurn).
 	Turn int
 	// Schemas caches compiled schemas over trials; nil compiles anew.
 	Schemas *Schemas
+
+	// erred are the calls that were refused, and checked what was found of their
+	// arguments, by their place in Calls.
+	erred   map[CallRef]bool
+	checked map[int]argumentsCheck
 }
 
 // CallEvidence is one call.
@@ -57,6 +64,10 @@ type CallEvidence struct {
 	// HostOnly calls never reached the wire: denied by the user, refused by the
 	// host's own schema check, answered from a cache (grading.md 0.1).
 	HostOnly bool
+	// WireOnly calls are in no transcript, though one is joined.
+	WireOnly bool
+	// HostWhy says in words why a host-only call was not sent.
+	HostWhy string
 	// ArgumentsRefused says of a host-only call that the host's own schema check
 	// refused its arguments; it counts for argumentsMatchToolSchema.
 	ArgumentsRefused bool
@@ -108,6 +119,8 @@ type ToolError struct {
 	// Code is the JSON-RPC code of a protocol error; HasCode tells 0 from none.
 	Code    int64
 	HasCode bool
+
+	shown string // see String
 }
 
 // ToolResult is what came back from one call. Its content is read when a check asks.
@@ -175,6 +188,13 @@ type Conversation struct {
 	Usage          *Usage
 	// Renders are what was seen of widgets.
 	Renders []Render
+	// Why says in words what keeps a channel from being complete.
+	Why map[Channel]string
+	// Interrupted says that a turn was; ModelFailed that the host reports an error of
+	// the model's provider as its last turn's end (grading.md 0.1 "Inputs of 4.2").
+	Interrupted, ModelFailed bool
+	// Models are the models that answered, in order.
+	Models []string
 }
 
 // Turn is one prompt of the user with what the host did until the next one.
@@ -182,6 +202,8 @@ type Turn struct {
 	Prompt       string
 	FinalText    string
 	HasFinalText bool
+	// FinalTextState is the capture state of the turn's own; empty: the conversation's.
+	FinalTextState session.CaptureState
 	// Finished turns were neither interrupted nor cut by the transcript's end.
 	Finished bool
 	Usage    *Usage
@@ -204,7 +226,7 @@ type Render struct {
 // turn's calls, errors, final text and renders, and neither results, timings,
 // inventory nor declarations (grading.md 1.1 "Turn scope").
 func (ev *Evidence) ForTurn(n int) *Evidence {
-	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Schemas: ev.Schemas, Turn: n}
+	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Schemas: ev.Schemas, Turn: n, Join: ev.Join}
 	out.Capture.ToolResults, out.Capture.ToolCallTimings = session.Absent, session.Absent
 	out.Capture.ToolInventory, out.Capture.ToolDeclarations = session.Absent, session.Absent
 	of := map[CallRef]bool{}
@@ -225,9 +247,13 @@ func (ev *Evidence) ForTurn(n int) *Evidence {
 		}
 	}
 	if c := ev.Conversation; c != nil {
-		t := &Conversation{FinalTextState: c.FinalTextState, UsageState: c.UsageState, RenderState: c.RenderState}
+		t := &Conversation{FinalTextState: c.FinalTextState, UsageState: c.UsageState, RenderState: c.RenderState, Why: c.Why}
 		if n < len(c.Turns) {
-			t.FinalText, t.HasFinalText, t.Usage = c.Turns[n].FinalText, c.Turns[n].HasFinalText, c.Turns[n].Usage
+			turn := &c.Turns[n]
+			t.FinalText, t.HasFinalText, t.Usage = turn.FinalText, turn.HasFinalText, turn.Usage
+			if turn.FinalTextState != "" { // the turn's own, not the last one's
+				t.FinalTextState = turn.FinalTextState
+			}
 		}
 		for _, r := range c.Renders {
 			if r.Turn == n {
@@ -306,21 +332,51 @@ func (o *Outcome) cite(seq int64) {
 	}
 }
 
-// inScope yields the calls to a tool, or all without a name.
-func (ev *Evidence) inScope(tool string, named bool) []*CallEvidence {
-	out := make([]*CallEvidence, 0, len(ev.Calls))
-	for i := range ev.Calls {
-		if !named || ev.Calls[i].Tool == tool {
-			out = append(out, &ev.Calls[i])
-		}
-	}
-	return out
-}
-
 // Schemas caches compiled schemas by their text. It is for one goroutine.
 type Schemas struct {
 	entries map[string]compiled
 	bytes   int
+	// What is found of parts of a tool's entry, by their text: one server's catalog is
+	// in many a trial.
+	values     map[string]entryParsed
+	faults     map[string]fault
+	names      map[string]named
+	deprecated map[string]bool
+	kept       int // bytes of memory, about, and rather too many
+}
+
+// maxRemembered bounds them; past it they start anew, which costs time alone.
+const maxRemembered = 4 << 20
+
+type entryParsed struct {
+	v   *value.Value
+	err error
+}
+
+type fault struct {
+	why string
+	err error
+}
+
+// remember looks raw up in one of the maps of s, or finds out.
+func remember[T any](s *Schemas, of func(s *Schemas) *map[string]T, raw []byte, find func() T) T {
+	if s == nil {
+		return find()
+	}
+	m := of(s)
+	if found, ok := (*m)[string(raw)]; ok {
+		return found
+	}
+	if s.kept > maxRemembered {
+		s.values, s.faults, s.names, s.deprecated, s.kept = nil, nil, nil, nil, 0
+	}
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	found := find()
+	(*m)[string(raw)] = found
+	s.kept += 32*len(raw) + 200
+	return found
 }
 
 type compiled struct {

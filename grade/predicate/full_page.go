@@ -22,7 +22,8 @@ anything. Results that are not captured whole, cut or not readable are errors.`,
 	Channels: []Channel{ToolCalls, ToolResults},
 	Fields:   []Field{toolNameField},
 	Notes:    []string{"It is right about what it sees and may be wrong about what it means: a full page may be the last one."},
-	Evaluate: evalFullPage,
+	Evaluate: reads(beginFullPage),
+	begin:    beginFullPage,
 }
 
 var (
@@ -30,60 +31,102 @@ var (
 	continuationKeys = []string{"nextCursor", "next_cursor", "hasMore", "has_more", "cursor", "nextPage", "next_page", "nextPageToken", "truncated"}
 )
 
-func evalFullPage(c *Check, ev *Evidence) Outcome {
+// pageAsked is what a call says of the page that it wants; of no interest when it has no key.
+type pageAsked struct {
+	n   int64
+	key string
+	err error
+}
+
+// pageGot is what a result says of its page.
+type pageGot struct {
+	length int64
+	said   bool
+	err    error
+}
+
+func beginFullPage(c *Check, ev *Evidence) *reading {
 	if s := ev.State(ToolResults); s != session.Complete {
-		return errorOutcome("pages cannot be told: results are %s", s)
+		return decided(errorOutcome("pages cannot be told: results are %s", s))
 	}
 	name, named := c.Text("toolName")
-	o := Outcome{Expected: "full pages that say whether there is more"}
-	pairs := ev.pairResults()
-	var wrong []string
-	var bad unread
-	full, failed := 0, 0
-	for i := range ev.Calls {
-		call := &ev.Calls[i]
-		r := pairs[i]
-		if r == nil || named && call.Tool != name {
-			continue
+	var pairs []*ToolResult // made for the first call in scope
+	// What goes by is kept of the few calls that ask for a page.
+	limits := map[int]pageAsked{}
+	pages := map[*ToolResult]pageGot{}
+	wanted := map[*ToolResult]bool{}
+	return &reading{call: func(i int, a *sent) {
+		if named && a.c.Tool != name {
+			return
 		}
-		n, key, err := pageLimit(call)
-		if err != nil {
-			bad.add(r.String(), err, call.Seq)
-			continue
+		if pairs == nil {
+			pairs = ev.pairResults()
 		}
-		if key == "" {
-			continue
+		if pairs[i] == nil {
+			return
 		}
-		length, said, err := page(r)
-		switch {
-		case err != nil:
-			bad.add(r.String(), err, r.Seq, r.Record)
-		case length != n:
-		case said:
-			full++
-		default:
-			full++
-			if failed++; len(wrong) < maxListed {
-				wrong = append(wrong, fmt.Sprintf("%s: %s for %s %d, and no word of more", r, pageLength(length), key, n))
+		n, key, err := pageLimit(a)
+		if err != nil || key != "" {
+			limits[i] = pageAsked{n, key, err}
+		}
+		if key != "" {
+			wanted[pairs[i]] = true
+		}
+	}, result: func(_ int, g *received) {
+		if len(wanted) > 0 && wanted[g.r] {
+			var p pageGot
+			p.length, p.said, p.err = page(g)
+			pages[g.r] = p
+		}
+	}, end: func() Outcome {
+		o := Outcome{Expected: "full pages that say whether there is more"}
+		var wrong []string
+		var bad unread
+		full, failed := 0, 0
+		for i := range pairs {
+			r := pairs[i]
+			ask, is := limits[i]
+			switch {
+			case r == nil || !is:
+				continue
+			case ask.err != nil:
+				bad.add(r.String(), ask.err, ev.Calls[i].Seq)
+				continue
 			}
-			o.citeResult(r)
+			p, went := pages[r]
+			if !went { // it went by before its call
+				p.length, p.said, p.err = page(&received{r: r})
+			}
+			switch {
+			case p.err != nil:
+				bad.add(r.String(), p.err, r.Seq, r.Record)
+			case p.length != ask.n:
+			case p.said:
+				full++
+			default:
+				full++
+				if failed++; len(wrong) < maxListed {
+					wrong = append(wrong, fmt.Sprintf("%s: %s for %s %d, and no word of more", r, pageLength(p.length), ask.key, ask.n))
+				}
+				o.citeResult(r)
+			}
 		}
-	}
-	o.Actual = fmt.Sprintf("%d of %s", failed, count(full, "full page"))
-	if failed > 0 {
-		o.Result = Fail
-		o.Reason = list(wrong, failed)
+		o.Actual = fmt.Sprintf("%d of %s", failed, count(full, "full page"))
+		if failed > 0 {
+			o.Result = Fail
+			o.Reason = list(wrong, failed)
+			return o
+		}
+		if bad.decide(&o) {
+			return o
+		}
+		o.Result = Pass
+		if o.Actual = "no full page"; full > 0 {
+			o.Actual = fmt.Sprintf("%s, each says whether there is more", count(full, "full page"))
+		}
+		o.Reason = o.Actual
 		return o
-	}
-	if bad.decide(&o) {
-		return o
-	}
-	o.Result = Pass
-	if o.Actual = "no full page"; full > 0 {
-		o.Actual = fmt.Sprintf("%s, each says whether there is more", count(full, "full page"))
-	}
-	o.Reason = o.Actual
-	return o
+	}}
 }
 
 func pageLength(n int64) string {
@@ -97,6 +140,9 @@ func pageLength(n int64) string {
 // call's record, else by the host's id of the tool use, else the first of the same
 // tool that is not used up (grading.md 1.5).
 func (ev *Evidence) pairResults() []*ToolResult {
+	if out := ev.pairInOrder(); out != nil {
+		return out
+	}
 	byCall := map[CallRef]int{}
 	byUse := map[string]int{}
 	allHaveUse := true
@@ -141,10 +187,31 @@ func (ev *Evidence) pairResults() []*ToolResult {
 	return out
 }
 
+// pairInOrder pairs results that name their calls and come in the calls' order, as
+// those of a recording do; nil: these do not.
+func (ev *Evidence) pairInOrder() []*ToolResult {
+	out := make([]*ToolResult, len(ev.Calls))
+	at := 0
+	for i := range ev.Calls {
+		c := &ev.Calls[i]
+		if at < len(ev.Results) && !c.HostOnly && c.Seq != 0 && ev.Results[at].Seq == c.Seq && ev.Results[at].Index == c.Index {
+			if i > 0 && ev.Calls[i-1].Seq == c.Seq && ev.Calls[i-1].Index == c.Index {
+				return nil
+			}
+			out[i] = &ev.Results[at]
+			at++
+		}
+	}
+	if at < len(ev.Results) {
+		return nil
+	}
+	return out
+}
+
 // pageLimit is how many entries a call asks for, and by which argument; key is
 // empty when it does not.
-func pageLimit(c *CallEvidence) (n int64, key string, err error) {
-	args, _, err := c.arguments()
+func pageLimit(a *sent) (n int64, key string, err error) {
+	args, _, err := a.arguments()
 	if err != nil {
 		return 0, "", err
 	}
@@ -167,12 +234,12 @@ func pageLimit(c *CallEvidence) (n int64, key string, err error) {
 
 // page is the length of a result's page, -1 without one, and whether the result
 // says that there is more, or that there is not.
-func page(r *ToolResult) (length int64, said bool, err error) {
-	c, err := r.Content()
+func page(g *received) (length int64, said bool, err error) {
+	c, err := g.Content()
 	if err != nil {
 		return 0, false, err
 	}
-	v, _, err := c.payload()
+	v, _, err := g.payload()
 	if err == nil && v == nil && c.Truncated {
 		err = errCut
 	}

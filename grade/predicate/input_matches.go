@@ -20,31 +20,43 @@ matches, and a pass that needs max, are errors.`,
 	Channels: []Channel{ToolCalls},
 	Notes:    append([]string{"A call without arguments counts as {}.", wireNote}, patternNotes...),
 	Faults:   patternFaults,
-	Evaluate: evalInputMatches,
+	Evaluate: reads(beginInputMatches),
+	begin:    beginInputMatches,
 }
 
-func evalInputMatches(c *Check, ev *Evidence) Outcome {
+func beginInputMatches(c *Check, ev *Evidence) *reading {
 	name, ok := c.Text("toolName")
 	if !ok || name == "" {
-		return errorOutcome("toolName is missing or empty")
+		return decided(errorOutcome("toolName is missing or empty"))
 	}
-	calls := ev.wire(name, true)
-	units := make([]patternUnit, len(calls))
-	for i, call := range calls {
-		units[i] = patternUnit{tool: call.Tool, call: CallRef{call.Seq, call.Index}, read: func(key string, hasKey bool) subject {
-			return argumentsSubject(call, key, hasKey)
-		}}
+	x, o := newMatching(c)
+	if x == nil {
+		return decided(o)
 	}
-	return evalPatterns(c, units, false, "call")
+	return &reading{call: func(_ int, a *sent) {
+		if !a.c.HostOnly && a.c.Tool == name {
+			x.see(a.c.Tool, CallRef{a.c.Seq, a.c.Index}, argumentsSubject(a, x.key, x.hasPath))
+		}
+	}, end: func() Outcome { return x.judge(false, "call") }}
 }
 
 // argumentsSubject is what patterns see of a call's arguments. A value takes a
 // character and a comma at least, so that more than maxSubject values never fit,
 // and need not be built.
-func argumentsSubject(call *CallEvidence, key string, hasKey bool) subject {
-	text, err := call.argumentsText()
+func argumentsSubject(a *sent, key string, hasKey bool) subject {
+	text, err := a.argumentsText()
 	if err != nil {
 		return subject{unreadable: err.Error()}
+	}
+	if v, _, err := a.arguments(); err == nil && a.values <= maxSubject {
+		// Another check wants it too, as a rule.
+		if !hasKey {
+			return a.subject()
+		}
+		if at, ok := v.Get(key); ok {
+			return keySubject(at)
+		}
+		return subject{absent: true}
 	}
 	o := value.Options{MaxDepth: maxArgumentsDepth, MaxValues: maxSubject}
 	if hasKey {
@@ -67,4 +79,12 @@ func argumentsSubject(call *CallEvidence, key string, hasKey bool) subject {
 		return subject{unreadable: argumentsError(err).Error()}
 	}
 	return wholeSubject(&v)
+}
+
+// subject is that of the arguments as a whole.
+func (a *sent) subject() subject {
+	if !a.formed {
+		a.form, a.formed = wholeSubject(&a.v), true
+	}
+	return a.form
 }

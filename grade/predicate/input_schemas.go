@@ -19,7 +19,13 @@ schema is a valid one: argumentsMatchToolSchema shows that by using it.`,
 	Channels: []Channel{ToolDeclarations},
 	Notes:    []string{catalogNote},
 	Evaluate: func(_ *Check, ev *Evidence) Outcome {
-		return evalDeclarations(ev, "an inputSchema of type object with a description of every property", inputSchemaFault)
+		return evalDeclarations(ev, "an inputSchema of type object with a description of every property", func(d *Declaration) (string, error) {
+			f := remember(ev.Schemas, func(s *Schemas) *map[string]fault { return &s.faults }, d.Tool.InputSchema, func() (f fault) {
+				f.why, f.err = inputSchemaFault(d)
+				return f
+			})
+			return f.why, f.err
+		})
 	},
 }
 
@@ -30,7 +36,7 @@ func inputSchemaFault(d *Declaration) (string, error) {
 	if !isObject(d.Tool.InputSchema) {
 		return "its inputSchema is no object", nil
 	}
-	s, err := entryValue(d.Tool.InputSchema, "inputSchema")
+	s, err := (*Schemas)(nil).entryValue(d.Tool.InputSchema, "inputSchema")
 	if err != nil {
 		return "", err
 	}

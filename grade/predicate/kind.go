@@ -35,6 +35,8 @@ type Kind struct {
 	// Evaluate judges what is there. It must be pure; what partial evidence does
 	// to its outcome is in partial.go and not its business.
 	Evaluate func(c *Check, ev *Evidence) Outcome
+	// begin is Evaluate's first half, for kinds that look into arguments or results.
+	begin func(c *Check, ev *Evidence) *reading
 }
 
 // Fault is what is wrong with one field of a check, or with a part of it: "max",

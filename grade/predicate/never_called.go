@@ -1,7 +1,5 @@
 package predicate
 
-import "fmt"
-
 var toolNeverCalled = &Kind{
 	Name:  "toolNeverCalled",
 	Title: "A tool was not called",
@@ -20,17 +18,17 @@ func evalNeverCalled(c *Check, ev *Evidence) Outcome {
 	if !ok || name == "" {
 		return Outcome{Result: Fail, Reason: "toolName is missing or empty"}
 	}
-	calls := ev.inScope(name, true)
+	calls := ev.called(name, true)
 	o := Outcome{Expected: "no call to " + tool(name)}
-	if len(calls) == 0 {
+	if calls.n == 0 {
 		o.Result = Pass
-		o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-		o.Reason = fmt.Sprintf("no call to %s", tool(name))
+		o.Actual = "none in " + count(len(ev.Calls), "call")
+		o.Reason = "no call to " + tool(name)
 		return o
 	}
 	o.Result = Fail
-	o.Actual = count(len(calls), "call")
-	o.Reason = "was called: " + listCalls(calls)
-	o.citeCalls(calls)
+	o.Actual = count(calls.n, "call")
+	o.Reason = "was called: " + calls.list()
+	calls.cite(&o)
 	return o
 }

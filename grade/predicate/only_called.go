@@ -41,32 +41,32 @@ func evalOnlyCalled(c *Check, ev *Evidence) Outcome {
 		}
 		o.Expected = "calls only to " + list(shown, len(names))
 	}
-	var blank, other []*CallEvidence
-	for _, call := range ev.inScope("", false) {
-		switch {
+	var blank, other calls
+	for i := range ev.Calls {
+		switch call := &ev.Calls[i]; {
 		case value.Trim(call.Tool) == "":
-			blank = append(blank, call)
+			blank.add(call)
 		case !slices.Contains(names, call.Tool):
-			other = append(other, call)
+			other.add(call)
 		}
 	}
-	if bad := len(blank) + len(other); bad > 0 {
+	if bad := blank.n + other.n; bad > 0 {
 		o.Result = Fail
 		o.Actual = fmt.Sprintf("%d of %s", bad, count(len(ev.Calls), "call"))
 		var parts []string
-		if len(other) > 0 {
-			parts = append(parts, "called: "+listCalls(other))
+		if other.n > 0 {
+			parts = append(parts, "called: "+other.list())
 		}
-		if len(blank) > 0 {
-			parts = append(parts, "called without a name: "+listCalls(blank))
+		if blank.n > 0 {
+			parts = append(parts, "called without a name: "+blank.list())
 		}
 		o.Reason = strings.Join(parts, "; ")
-		o.citeCalls(other)
-		o.citeCalls(blank)
+		other.cite(&o)
+		blank.cite(&o)
 		return o
 	}
 	o.Result = Pass
-	o.Actual = fmt.Sprintf("none in %s", count(len(ev.Calls), "call"))
-	o.Reason = fmt.Sprintf("%s, no other tool", count(len(ev.Calls), "call"))
+	o.Actual = "none in " + count(len(ev.Calls), "call")
+	o.Reason = count(len(ev.Calls), "call") + ", no other tool"
 	return o
 }

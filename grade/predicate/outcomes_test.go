@@ -468,7 +468,7 @@ func TestOutcomes(t *testing.T) {
 // TestOutcomes has tried.
 func (r *outcomeRow) small() bool {
 	for i := range r.ev.Calls {
-		if text, err := r.ev.Calls[i].argumentsText(); err == nil && len(text) > 10_000 {
+		if text, err := (&sent{c: &r.ev.Calls[i]}).argumentsText(); err == nil && len(text) > 10_000 {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
@@ -49,7 +50,7 @@ var patternNotes = []string{
 
 // patterns is a check's configuration, compiled.
 type patterns struct {
-	exprs   []*regexp.Regexp
+	exprs   []*expr
 	key     string // decoded path
 	hasPath bool
 	min     int64
@@ -88,7 +89,7 @@ func compilePatterns(c *Check) (*patterns, []Fault) {
 			fault(fmt.Sprintf("patterns[%d]", i), "%v", err)
 			continue
 		}
-		p.exprs = append(p.exprs, re)
+		p.exprs = append(p.exprs, newExpr(re, re.String()))
 	}
 	if path, has := c.Text("path"); has {
 		if p.key, p.hasPath = pathKey(path); !p.hasPath {
@@ -170,15 +171,6 @@ type subject struct {
 	unreadable string
 }
 
-// patternUnit is one call or one result.
-type patternUnit struct {
-	tool string
-	call CallRef
-	// read makes the subject: of the value at key, or of all of it. It is called
-	// once, and what it returns is not kept.
-	read func(key string, hasKey bool) subject
-}
-
 // tooLong is why a subject over maxSubject is unreadable.
 var tooLong = fmt.Sprintf("its text is over %d characters", maxSubject)
 
@@ -212,92 +204,135 @@ func keySubject(v *value.Value) subject {
 	return subject{text: value.ValidText(v.Str)}
 }
 
-// evalPatterns judges units: m of them match and u are unreadable; unseen says
-// that there may be any number more, which then counts as unreadable without
-// bound. what is the word for a unit ("call", "result").
-// Pass when m >= min and m+u <= max, fail when m+u < min or m > max, else error.
-func evalPatterns(c *Check, units []patternUnit, unseen bool, what string) Outcome {
+// matching counts the units (calls, results) that match. A check keeps one while
+// they go by.
+type matching struct {
+	*patterns
+	n                    int
+	hits, misses, hidden units
+	why                  string // the first hidden unit's
+}
+
+// units are calls or results of which one thing is true.
+type units struct {
+	n     int
+	first [maxListed]unitName
+	cites
+	refs []CallRef // all, while an outcome may blame them
+}
+
+type unitName struct {
+	tool string
+	call CallRef
+}
+
+func (x *units) add(u unitName, blamed bool) {
+	if x.n < maxListed {
+		x.first[x.n] = u
+	}
+	x.n++
+	x.note(u.call.Seq)
+	if blamed {
+		x.refs = append(x.refs, u.call)
+	}
+}
+
+func (x *units) list() string {
+	text := ""
+	for i, u := range x.first[:min(x.n, maxListed)] {
+		if i > 0 {
+			text += "; "
+		}
+		text += tool(u.tool) + " (record " + callID(u.call.Seq, u.call.Index) + ")"
+	}
+	if x.n > maxListed {
+		text += "; and " + strconv.Itoa(x.n-maxListed) + " more"
+	}
+	return text
+}
+
+// newMatching begins; o is what a check is that cannot be used.
+func newMatching(c *Check) (x *matching, o Outcome) {
 	p := c.patterns
 	if p == nil { // a check that no loader has seen
 		var faults []Fault
 		if p, faults = compilePatterns(c); len(faults) > 0 {
-			return errorOutcome("%s: %s", faults[0].Field, faults[0].Msg)
+			return nil, errorOutcome("%s: %s", faults[0].Field, faults[0].Msg)
 		}
 	}
-	var hits, misses, hidden []*patternUnit
-	var why string
-	for i := range units {
-		switch s := units[i].read(p.key, p.hasPath); {
-		case s.unreadable != "":
-			if hidden = append(hidden, &units[i]); why == "" {
-				why = s.unreadable
-			}
-		case !s.absent && p.match(s.text):
-			hits = append(hits, &units[i])
-		default:
-			misses = append(misses, &units[i])
+	return &matching{patterns: p}, o
+}
+
+// see takes the next unit.
+func (x *matching) see(toolName string, call CallRef, s subject) {
+	u := unitName{toolName, call}
+	x.n++
+	switch {
+	case s.unreadable != "":
+		if x.hidden.add(u, false); x.why == "" {
+			x.why = s.unreadable
 		}
+	case !s.absent && x.match(s.text):
+		if x.hits.add(u, x.hasMax); int64(x.hits.n) >= x.min {
+			x.misses.refs = nil // too few is not the fault any more
+		}
+	default:
+		x.misses.add(u, int64(x.hits.n) < x.min)
 	}
-	m, u := int64(len(hits)), int64(len(hidden))
-	o := Outcome{Expected: p.expected(what), Actual: fmt.Sprintf("%d of %s", m, count(len(units), what))}
+}
+
+// judge judges the units: m of them match and u are unreadable; unseen says
+// that there may be any number more, which then counts as unreadable without
+// bound. what is the word for a unit ("call", "result").
+// Pass when m >= min and m+u <= max, fail when m+u < min or m > max, else error.
+func (x *matching) judge(unseen bool, what string) Outcome {
+	m, u := int64(x.hits.n), int64(x.hidden.n)
+	all := count(x.n, what)
+	o := Outcome{Expected: x.expected(what), Actual: strconv.FormatInt(m, 10) + " of " + all}
 	if u > 0 {
 		o.Actual += fmt.Sprintf(", %d unreadable", u)
 	}
 	switch {
-	case len(units) == 0:
+	case x.n == 0:
 		o.Reason = "there is no " + what + " to search"
 	case m == 0:
-		o.Reason = fmt.Sprintf("none of %s matches", count(len(units), what))
+		o.Reason = "none of " + all + " matches"
 	default:
-		o.Reason = fmt.Sprintf("%d of %s match: %s", m, count(len(units), what), listUnits(hits))
+		o.Reason = strconv.FormatInt(m, 10) + " of " + all + " match: " + x.hits.list()
 	}
 	switch {
-	case p.hasMax && m > p.max:
+	case x.hasMax && m > x.max:
 		o.Result = Fail
-		o.blame(hits)
-	case m+u < p.min && !unseen:
+		o.blame(&x.hits)
+	case m+u < x.min && !unseen:
 		o.Result = Fail
 		o.restsOnUnseen = true // the match may be in what was not captured
-		o.blame(misses)
-	case m >= p.min && (!p.hasMax || m+u <= p.max && !unseen):
+		o.blame(&x.misses)
+	case m >= x.min && (!x.hasMax || m+u <= x.max && !unseen):
 		o.Result = Pass
-		o.restsOnUnseen = p.hasMax
-		for _, unit := range hits {
-			o.cite(unit.call.Seq)
-		}
+		o.restsOnUnseen = x.hasMax
+		x.hits.cite(&o)
 	default:
 		o.Result = Error
 		if u > 0 {
-			o.Reason += fmt.Sprintf("; unreadable: %s: %s", listUnits(hidden), why)
+			o.Reason += fmt.Sprintf("; unreadable: %s: %s", x.hidden.list(), x.why)
 		}
 		if unseen {
 			o.Reason += "; there may be others that were not captured"
 		}
-		for _, unit := range hidden {
-			o.cite(unit.call.Seq)
-		}
+		x.hidden.cite(&o)
 	}
 	return o
 }
 
-func (o *Outcome) blame(units []*patternUnit) {
-	for _, unit := range units {
-		o.cite(unit.call.Seq)
-		o.Calls = append(o.Calls, unit.call)
-	}
-}
-
-func listUnits(units []*patternUnit) string {
-	var texts []string
-	for _, unit := range units[:min(len(units), maxListed)] {
-		texts = append(texts, fmt.Sprintf("%s (record %s)", tool(unit.tool), callID(unit.call.Seq, unit.call.Index)))
-	}
-	return list(texts, len(units))
+func (o *Outcome) blame(x *units) {
+	x.cite(o)
+	o.Calls = append(o.Calls, x.refs...)
 }
 
 func (p *patterns) match(text string) bool {
 	for _, re := range p.exprs {
-		if !re.MatchString(text) {
+		if !re.match(text) {
 			return false
 		}
 	}

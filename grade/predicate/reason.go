@@ -2,6 +2,7 @@ package predicate
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +25,7 @@ func cut(s string, n int) string { return cutOff(s, n, 0) }
 
 // cutOff is cut for a text of which more characters went before.
 func cutOff(s string, n, more int) string {
-	if more == 0 && utf8.RuneCountInString(s) <= n {
+	if more == 0 && (len(s) <= n || utf8.RuneCountInString(s) <= n) {
 		return s
 	}
 	at := 0
@@ -128,7 +129,7 @@ func Scrub(s string) string {
 	if holdsVendor(s) {
 		s = vendor().ReplaceAllString(s, replaced)
 	}
-	if !strings.ContainsAny(s, ":=") || !holdsFold(s, secretRoots...) {
+	if !holdsPair(s) {
 		return s
 	}
 	return secretPair().ReplaceAllStringFunc(s, func(m string) string {
@@ -140,8 +141,48 @@ func Scrub(s string) string {
 	})
 }
 
-// secretRoots are such that each of secretWords holds one of them.
-var secretRoots = []string{"authorization", "bearer", "passw", "secret", "token", "api", "access_key", "cookie", "credential", "private_key"}
+// secretParts are secretWords one by one, and secretRoots such that each of them
+// holds one, which are fewer.
+var (
+	secretParts = strings.Split(secretWords, "|")
+	secretRoots = []string{"authorization", "bearer", "passw", "secret", "token", "api", "access_key", "cookie", "credential", "private_key"}
+)
+
+// holdsPair tells whether s may have a match of secretPair: one of the words, what may
+// stand behind it in a name, and what stands between name and value.
+func holdsPair(s string) bool {
+	if !strings.ContainsAny(s, ":=") || !holdsFold(s, secretRoots...) {
+		return false
+	}
+	if !isASCII(s) {
+		return true // it may be spelt with letters that fold to ASCII
+	}
+	for _, w := range secretParts {
+		for from := 0; ; {
+			at := indexASCII(s[from:], w)
+			if at < 0 {
+				break
+			}
+			from += at + len(w)
+			i := from
+			for i < len(s) && isWord(s[i]) {
+				i++
+			}
+			// The name may end anywhere among these, but only white space and a
+			// quote can stand before the sign.
+			if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+				i++
+			}
+			for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
+				i++
+			}
+			if i < len(s) && (s[i] == ':' || s[i] == '=') {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // holdsVendor tells whether s has the beginning of a match of vendor.
 func holdsVendor(s string) bool {
@@ -164,8 +205,7 @@ func holdsVendor(s string) bool {
 // holdsFold tells whether s may hold one of the words (lower-case ASCII) in any
 // case, as RE2 folds it: there K has the Kelvin sign and S the long s beside it.
 func holdsFold(s string, words ...string) bool {
-	const folded = "\u212a\u017f"
-	if strings.ContainsAny(s, folded) {
+	if !isASCII(s) && (strings.Contains(s, "\u212a") || strings.Contains(s, "\u017f")) {
 		return true
 	}
 	return holdsASCII(s, words...)
@@ -175,21 +215,69 @@ func holdsFold(s string, words ...string) bool {
 // are a to z.
 func holdsASCII(s string, words ...string) bool {
 	for _, w := range words {
-		first, last := w[0], len(s)-len(w)
-		for i := 0; i <= last; i++ {
-			if s[i] != first && lowerASCII(s[i]) != first {
-				continue
-			}
-			k := 1
-			for k < len(w) && lowerASCII(s[i+k]) == w[k] {
-				k++
-			}
-			if k == len(w) {
-				return true
-			}
+		if indexASCII(s, w) >= 0 {
+			return true
 		}
 	}
 	return false
+}
+
+// indexASCII is where w (lower-case ASCII, not empty) is in s, where A to Z are a to
+// z; -1: nowhere. It looks for the byte of w that texts have least.
+func indexASCII(s, w string) int {
+	rare := 0
+	for i := 1; i < len(w); i++ {
+		if rarity(w[i]) > rarity(w[rare]) {
+			rare = i
+		}
+	}
+	last := len(s) - len(w) + rare // where it can be at most
+	if last < rare {
+		return -1
+	}
+	c := w[rare]
+	other := c
+	if 'a' <= c && c <= 'z' {
+		other -= 'a' - 'A'
+	}
+	next := func(c byte, from int) int {
+		if from <= last {
+			if i := strings.IndexByte(s[from:last+1], c); i >= 0 {
+				return from + i
+			}
+		}
+		return last + 1
+	}
+	at, at2 := next(c, rare), last+1
+	if other != c {
+		at2 = next(other, rare)
+	}
+	for at <= last || at2 <= last {
+		i := min(at, at2)
+		start := i - rare
+		k := 0
+		for k < len(w) && lowerASCII(s[start+k]) == w[k] {
+			k++
+		}
+		if k == len(w) {
+			return start
+		}
+		if i == at {
+			at = next(c, i+1)
+		} else {
+			at2 = next(other, i+1)
+		}
+	}
+	return -1
+}
+
+// rarity is higher for bytes that are rarer in texts.
+func rarity(c byte) int {
+	const often = " etaoinshrdlcumwfgypbvkjxqz"
+	if i := strings.IndexByte(often, c); i >= 0 {
+		return i
+	}
+	return len(often)
 }
 
 func lowerASCII(c byte) byte {
@@ -214,7 +302,7 @@ func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // tool shows a tool's name.

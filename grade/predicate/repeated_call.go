@@ -23,66 +23,60 @@ and none is an error.`,
 		"A call without arguments counts as {}. Arguments that are no JSON equal nothing; arguments beyond a limit are an error.",
 		wireNote,
 	},
-	Evaluate: evalRepeated,
+	Evaluate: reads(beginRepeated),
+	begin:    beginRepeated,
 }
 
-func evalRepeated(c *Check, ev *Evidence) Outcome {
+func beginRepeated(c *Check, ev *Evidence) *reading {
 	name, named := c.Text("toolName")
-	o := Outcome{Expected: "no call like the one before it"}
 	// At most two calls' arguments are held at once; they are read only where the
 	// names are equal.
-	type read struct {
-		v   *value.Value
-		err error
-	}
-	args := func(call *CallEvidence) (r read) {
-		r.v, _, r.err = call.arguments()
-		return r
-	}
-	calls := ev.wire("", false)
-	var repeats []*CallEvidence
+	var repeats calls
+	var blamed []CallRef
 	var broken error
 	var brokenAt *CallEvidence
-	var last read
-	have := false // last is the call's before
-	for i := 1; i < len(calls); i++ {
-		before, call := calls[i-1], calls[i]
-		if call.Tool != before.Tool || named && call.Tool != name {
-			have = false
-			continue
+	var before *sent // the call before, on the wire
+	counted := 0
+	return &reading{call: func(_ int, a *sent) {
+		if a.c.HostOnly {
+			return
 		}
-		if !have {
-			last = args(before)
+		counted++
+		last := before
+		before = a
+		if last == nil || a.c.Tool != last.c.Tool || named && a.c.Tool != name {
+			return
 		}
-		now := args(call)
-		for _, r := range []read{last, now} {
+		was, _, err1 := last.arguments()
+		now, _, err2 := a.arguments()
+		for _, err := range []error{err1, err2} {
 			var text *notJSON
-			if r.err != nil && !errors.As(r.err, &text) && broken == nil {
-				broken, brokenAt = r.err, call
+			if err != nil && !errors.As(err, &text) && broken == nil {
+				broken, brokenAt = err, a.c
 			}
 		}
-		if last.err == nil && now.err == nil && value.Equal(last.v, now.v) {
-			repeats = append(repeats, call)
+		if err1 == nil && err2 == nil && value.Equal(was, now) {
+			repeats.add(a.c)
+			blamed = append(blamed, CallRef{a.c.Seq, a.c.Index})
 		}
-		last, have = now, true
-	}
-	switch {
-	case len(repeats) > 0:
-		o.Result = Fail
-		o.Actual = count(len(repeats), "repeat")
-		o.Reason = "repeats the call before it: " + listCalls(repeats)
-		for _, call := range repeats {
-			o.cite(call.Seq)
-			o.Calls = append(o.Calls, CallRef{call.Seq, call.Index})
+	}, end: func() Outcome {
+		o := Outcome{Expected: "no call like the one before it"}
+		switch {
+		case repeats.n > 0:
+			o.Result = Fail
+			o.Actual = count(repeats.n, "repeat")
+			o.Reason = "repeats the call before it: " + repeats.list()
+			repeats.cite(&o)
+			o.Calls = blamed
+		case broken != nil:
+			o.Result = Error
+			o.Reason = fmt.Sprintf("%s or the call before it: %v", brokenAt.seen(), broken)
+			o.cite(brokenAt.Seq)
+		default:
+			o.Result = Pass
+			o.Actual = "none in " + count(counted, "call")
+			o.Reason = count(counted, "call") + ", no repeat"
 		}
-	case broken != nil:
-		o.Result = Error
-		o.Reason = fmt.Sprintf("%s or the call before it: %v", brokenAt.seen(), broken)
-		o.cite(brokenAt.Seq)
-	default:
-		o.Result = Pass
-		o.Actual = fmt.Sprintf("none in %s", count(len(calls), "call"))
-		o.Reason = fmt.Sprintf("%s, no repeat", count(len(calls), "call"))
-	}
-	return o
+		return o
+	}}
 }

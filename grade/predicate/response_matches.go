@@ -46,7 +46,7 @@ func compileResponse(c *Check) (*patterns, *Fault) {
 		return nil, &Fault{"pattern", err.Error()}
 	}
 	p := &patterns{}
-	p.exprs = append(p.exprs, re)
+	p.exprs = append(p.exprs, newExpr(re, re.String()))
 	return p, nil
 }
 

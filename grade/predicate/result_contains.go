@@ -26,7 +26,8 @@ result contains the needle.`,
 		toolNameField,
 	},
 	Notes:    []string{caseNote},
-	Evaluate: evalResultContains,
+	Evaluate: reads(beginResultContains),
+	begin:    beginResultContains,
 }
 
 // caseSensitiveField is what the kinds that look for a text share.
@@ -52,7 +53,7 @@ func newNeedle(c *Check) (n needle, ok bool) {
 func (n needle) in(text string) bool {
 	if n.fold && isASCII(text) {
 		// Lower case is ASCII's own then, and a needle that is not ASCII is not in it.
-		return isASCII(n.text) && holdsASCII(text, n.text)
+		return isASCII(n.text) && indexASCII(text, n.text) >= 0
 	}
 	if n.fold {
 		return value.LowerContains(text, n.text)
@@ -76,55 +77,48 @@ func isASCII(s string) bool {
 }
 
 // inResult searches text, structuredContent and json, which stand on lines of
-// their own (grading.md 1.5).
-func (n needle) inResult(c *ResultContent) bool {
-	var parts []string
-	if c.HasText {
-		parts = append(parts, c.Text)
-	}
-	for _, v := range []*value.Value{c.Structured, c.JSON} {
-		if v != nil {
-			parts = append(parts, string(value.Plain(nil, v)))
-		}
-	}
+// their own (grading.md 1.5). Its content must have been read.
+func (n needle) inResult(g *received) (found bool) {
 	if strings.Contains(n.text, "\n") {
+		var parts []string
+		g.texts(func(text string) bool {
+			parts = append(parts, text)
+			return false
+		})
 		return n.in(strings.Join(parts, "\n"))
 	}
 	// A needle of one line cannot reach from one part into another, so large parts
 	// need not be put together.
-	for _, p := range parts {
-		if n.in(p) {
-			return true
-		}
-	}
-	return false
+	g.texts(func(text string) bool {
+		found = n.in(text)
+		return found
+	})
+	return found
 }
 
-func evalResultContains(c *Check, ev *Evidence) Outcome {
+func beginResultContains(c *Check, ev *Evidence) *reading {
 	n, ok := newNeedle(c)
 	if !ok {
-		return Outcome{Result: Fail, Reason: "needle is empty"}
+		return decided(Outcome{Result: Fail, Reason: "needle is empty"})
 	}
 	name, named := c.Text("toolName")
 	expected := "a result with " + Quoted(n.text) + " in it"
-	results := ev.resultsOf(name, named)
-	if len(results) == 0 {
-		o, none := ev.unanswered(name, named)
-		if o.Expected = expected; none {
-			o.Result = Fail
-		}
-		return o
-	}
-	o := Outcome{Expected: expected}
+	var hit *ToolResult
 	var bad unread
-	for _, r := range results {
-		content, err := r.Content()
-		if err == nil && n.inResult(content) {
-			o.Result = Pass
-			o.Actual = "found"
-			o.Reason = fmt.Sprintf("%s has it", r)
-			o.citeResult(r)
-			return o
+	var seen cites
+	total := 0
+	return &reading{result: func(_ int, g *received) {
+		r := g.r
+		if hit != nil || named && r.Tool != name {
+			return
+		}
+		total++
+		seen.note(r.Seq)
+		seen.note(r.Record)
+		content, err := g.Content()
+		if err == nil && n.inResult(g) {
+			hit = r
+			return
 		}
 		if err == nil {
 			if err = content.Unread; err == nil && content.Truncated {
@@ -134,21 +128,35 @@ func evalResultContains(c *Check, ev *Evidence) Outcome {
 		if err != nil {
 			bad.add(r.String(), err, r.Seq, r.Record)
 		}
-	}
-	o.Actual = fmt.Sprintf("none in %s", count(len(results), "result"))
-	if bad.decide(&o) {
+	}, end: func() Outcome {
+		o := Outcome{Expected: expected}
+		switch {
+		case hit != nil:
+			o.Result = Pass
+			o.Actual = "found"
+			o.Reason = hit.String() + " has it"
+			o.citeResult(hit)
+			return o
+		case total == 0:
+			o, none := ev.unanswered(name, named)
+			if o.Expected = expected; none {
+				o.Result = Fail
+			}
+			return o
+		}
+		o.Actual = "none in " + count(total, "result")
+		if bad.decide(&o) {
+			return o
+		}
+		if s := ev.State(ToolResults); s != session.Complete {
+			o.Result = Error
+			o.Reason = fmt.Sprintf("%s, and results are %s", o.Actual, s)
+			return o
+		}
+		o.Result = Fail
+		o.restsOnUnseen = true
+		o.Reason = o.Actual
+		seen.cite(&o)
 		return o
-	}
-	if s := ev.State(ToolResults); s != session.Complete {
-		o.Result = Error
-		o.Reason = fmt.Sprintf("%s, and results are %s", o.Actual, s)
-		return o
-	}
-	o.Result = Fail
-	o.restsOnUnseen = true
-	o.Reason = o.Actual
-	for _, r := range results {
-		o.citeResult(r)
-	}
-	return o
+	}}
 }

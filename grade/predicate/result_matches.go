@@ -23,27 +23,52 @@ decides, and where results may be missing and could decide, the outcome is an er
 	Fields:   slices.Concat([]Field{toolNameField}, patternFields),
 	Notes:    patternNotes,
 	Faults:   patternFaults,
-	Evaluate: evalResultMatches,
+	Evaluate: reads(beginResultMatches),
+	begin:    beginResultMatches,
 }
 
-func evalResultMatches(c *Check, ev *Evidence) Outcome {
+func beginResultMatches(c *Check, ev *Evidence) *reading {
 	name, named := c.Text("toolName")
-	results := ev.resultsOf(name, named)
-	if len(results) == 0 {
-		if o, none := ev.unanswered(name, named); !none {
+	x, o := newMatching(c)
+	if x == nil {
+		x = &matching{} // what there is to search comes first
+	}
+	usable := o.Result == ""
+	return &reading{result: func(_ int, g *received) {
+		if r := g.r; !named || r.Tool == name {
+			if !usable {
+				x.n++
+				return
+			}
+			x.see(r.Tool, CallRef{r.Seq, r.Index}, g.subject(x.key, x.hasPath))
+		}
+	}, end: func() Outcome {
+		if x.n == 0 {
+			if o, none := ev.unanswered(name, named); !none {
+				return o
+			}
+		}
+		if !usable {
 			return o
 		}
-	}
-	units := make([]patternUnit, 0, len(results))
-	for _, r := range results {
-		units = append(units, patternUnit{tool: r.Tool, call: CallRef{r.Seq, r.Index}, read: r.subject})
-	}
-	return evalPatterns(c, units, ev.State(ToolResults) != session.Complete, "result")
+		return x.judge(ev.State(ToolResults) != session.Complete, "result")
+	}}
 }
 
 // subject is what patterns see of a result (grading.md 1.5 "toolResultMatches").
-func (r *ToolResult) subject(key string, hasKey bool) subject {
-	c, err := r.Content()
+func (g *received) subject(key string, hasKey bool) subject {
+	if !hasKey && g.formed {
+		return g.whole
+	}
+	s := g.search(key, hasKey)
+	if !hasKey {
+		g.whole, g.formed = s, true
+	}
+	return s
+}
+
+func (g *received) search(key string, hasKey bool) subject {
+	c, err := g.Content()
 	switch {
 	case err != nil:
 		return subject{unreadable: err.Error()}

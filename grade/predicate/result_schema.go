@@ -3,6 +3,7 @@ package predicate
 import (
 	"fmt"
 
+	"github.com/sixlink/sixlink/grade/internal/schema"
 	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/record/session"
 )
@@ -28,54 +29,56 @@ is never asserted.`,
 		"A schema of a dialect other than draft 2020-12 and draft-07, or one that cannot be compiled, is an error of every row, not of the suite.",
 		"The value may have at most 4 MiB, 500,000 values and be nested 200 deep; past that the row is an error.",
 	},
-	Evaluate: evalResultSchema,
+	Evaluate: reads(beginResultSchema),
+	begin:    beginResultSchema,
 }
 
-func evalResultSchema(c *Check, ev *Evidence) Outcome {
+func beginResultSchema(c *Check, ev *Evidence) *reading {
 	field, ok := c.Field("schema")
 	if !ok {
-		return errorOutcome("schema is missing")
+		return decided(errorOutcome("schema is missing"))
 	}
 	name, named := c.Text("toolName")
 	const expected = "results that fit the schema"
-	results := ev.resultsOf(name, named)
-	if len(results) == 0 {
-		o, none := ev.unanswered(name, named)
-		if o.Expected = expected; none {
-			o.Result = Fail
-		}
-		return o
-	}
-	o := Outcome{Expected: expected}
-	s, err := ev.Schemas.Compile(value.Plain(nil, field))
-	if err != nil {
-		o.Result, o.Reason = Error, err.Error()
-		return o
-	}
+	var s *schema.Schema
+	var failure error // of the schema
 	var bad unread
 	var wrong []string
-	total := 0
+	var blamed cites
+	total, inScope, cut := 0, 0, false
 	violated := func(r *ToolResult, what string) {
 		if total++; len(wrong) < maxListed {
-			wrong = append(wrong, fmt.Sprintf("%s: %s", r, what))
+			wrong = append(wrong, r.String()+": "+what)
 		}
-		o.citeResult(r)
+		blamed.note(r.Seq)
+		blamed.note(r.Record)
 	}
-	for _, r := range results {
-		content, err := r.Content()
+	return &reading{result: func(_ int, g *received) {
+		r := g.r
+		if named && r.Tool != name {
+			return
+		}
+		if inScope++; inScope == 1 {
+			s, failure = ev.Schemas.Compile(c.schemaText(field))
+		}
+		if failure != nil || cut {
+			return
+		}
+		content, err := g.Content()
 		if err != nil {
 			bad.add(r.String(), err, r.Seq, r.Record)
-			continue
+			return
 		}
-		v, size, err := content.payload()
+		v, size, err := g.payload()
 		if err == nil && v == nil {
 			if !content.Truncated {
 				violated(r, "no JSON in it")
-				continue
+				return
 			}
 			// Nothing behind a payload that was cut is looked at (grading.md 1.5).
 			bad.add(r.String(), errCut, r.Seq, r.Record)
-			break
+			cut = true
+			return
 		}
 		if err == nil && content.Truncated {
 			bad.add(r.String(), errCut, r.Seq, r.Record)
@@ -94,26 +97,42 @@ func evalResultSchema(c *Check, ev *Evidence) Outcome {
 		case len(texts) > 0:
 			violated(r, list(texts, len(texts)))
 		}
-	}
-	if total > 0 {
-		o.Result = Fail
-		o.Actual = fmt.Sprintf("%d of %s", total, count(len(results), "result"))
-		o.Reason = list(wrong, total)
+	}, end: func() Outcome {
+		o := Outcome{Expected: expected}
+		switch {
+		case inScope == 0:
+			o, none := ev.unanswered(name, named)
+			if o.Expected = expected; none {
+				o.Result = Fail
+			}
+			return o
+		case failure != nil:
+			o.Result, o.Reason = Error, failure.Error()
+			return o
+		case total > 0:
+			o.Result = Fail
+			o.Actual = fmt.Sprintf("%d of %s", total, count(inScope, "result"))
+			o.Reason = list(wrong, total)
+			blamed.cite(&o)
+			return o
+		}
+		o.Actual = count(inScope, "result") + ", no violation"
+		if bad.decide(&o) {
+			return o
+		}
+		o.Reason = o.Actual
+		if state := ev.State(ToolResults); state != session.Complete {
+			o.Result = Error
+			o.Reason = fmt.Sprintf("%s, and results are %s", o.Actual, state)
+			return o
+		}
+		o.Result = Pass
+		if s.HasFormat() {
+			o.Reason += " (format is not asserted)"
+		}
 		return o
-	}
-	o.Actual = fmt.Sprintf("%s, no violation", count(len(results), "result"))
-	if bad.decide(&o) {
-		return o
-	}
-	o.Reason = o.Actual
-	if state := ev.State(ToolResults); state != session.Complete {
-		o.Result = Error
-		o.Reason = fmt.Sprintf("%s, and results are %s", o.Actual, state)
-		return o
-	}
-	o.Result = Pass
-	if s.HasFormat() {
-		o.Reason += " (format is not asserted)"
-	}
-	return o
+	}}
 }
+
+// schemaText is the JSON text of a field of the check.
+func (c *Check) schemaText(field *value.Value) []byte { return value.Plain(nil, field) }

@@ -3,6 +3,7 @@ package predicate
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/sixlink/sixlink/record/session"
 )
@@ -21,58 +22,67 @@ that may be missing are errors; of the last a result that is too large fails all
 		{Name: "maxBytes", Type: WholeNum, Required: true, Min: 1, Text: "The limit in bytes; a size must be below it."},
 		toolNameField,
 	},
-	Evaluate: evalResultSize,
+	Evaluate: reads(beginResultSize),
+	begin:    beginResultSize,
 }
 
-func evalResultSize(c *Check, ev *Evidence) Outcome {
+func beginResultSize(c *Check, ev *Evidence) *reading {
 	limit, ok := c.Int("maxBytes")
 	if !ok || limit <= 0 {
-		return errorOutcome("maxBytes is no positive whole number")
+		return decided(errorOutcome("maxBytes is no positive whole number"))
 	}
 	name, named := c.Text("toolName")
-	expected := fmt.Sprintf("every result under %d bytes", limit)
-	results := ev.resultsOf(name, named)
-	if len(results) == 0 {
-		o, none := ev.unanswered(name, named)
-		if o.Expected = expected; none {
-			o.Result = Pass
-		}
-		return o
-	}
-	o := Outcome{Expected: expected}
 	var bad unread
 	var largest *ToolResult
 	var size ResultSize
-	for _, r := range results {
-		n, err := r.Size()
+	inScope := 0
+	return &reading{result: func(_ int, g *received) {
+		r := g.r
+		if named && r.Tool != name {
+			return
+		}
+		inScope++
+		n, err := g.Size()
 		if err == nil && !n.Complete {
 			err = errors.New("its size was not measured whole")
 		}
 		if err != nil {
 			bad.add(r.String(), err, r.Seq, r.Record)
-			continue
+			return
 		}
 		if largest == nil || n.Bytes > size.Bytes {
 			largest, size = r, n
 		}
-	}
-	// grading.md 1.5: an unknown size decides before any known one.
-	if bad.decide(&o) {
+	}, end: func() Outcome {
+		o := Outcome{Expected: "every result under " + strconv.FormatInt(limit, 10) + " bytes"}
+		if inScope == 0 {
+			expected := o.Expected
+			o, none := ev.unanswered(name, named)
+			if o.Expected = expected; none {
+				o.Result = Pass
+			}
+			return o
+		}
+		// grading.md 1.5: an unknown size decides before any known one.
+		if bad.decide(&o) {
+			return o
+		}
+		o.citeResult(largest)
+		bytes := strconv.FormatInt(size.Bytes, 10)
+		o.Actual = bytes + " bytes"
+		state := ev.State(ToolResults)
+		if size.Bytes >= limit {
+			o.Result = Fail
+			o.Reason = fmt.Sprintf("%s has %d bytes (%s), not under %d", largest, size.Bytes, size.Basis, limit)
+			return o
+		}
+		o.Reason = "the largest of " + count(inScope, "result") + ": " + largest.String() + " has " + bytes + " bytes (" + size.Basis + ")"
+		if state != session.Complete {
+			o.Result = Error
+			o.Reason += fmt.Sprintf(", and results are %s", state)
+		} else {
+			o.Result = Pass
+		}
 		return o
-	}
-	o.citeResult(largest)
-	o.Actual = fmt.Sprintf("%d bytes", size.Bytes)
-	o.Reason = fmt.Sprintf("the largest of %s: %s has %d bytes (%s)", count(len(results), "result"), largest, size.Bytes, size.Basis)
-	state := ev.State(ToolResults)
-	switch {
-	case size.Bytes >= limit:
-		o.Result = Fail
-		o.Reason = fmt.Sprintf("%s has %d bytes (%s), not under %d", largest, size.Bytes, size.Basis, limit)
-	case state != session.Complete:
-		o.Result = Error
-		o.Reason += fmt.Sprintf(", and results are %s", state)
-	default:
-		o.Result = Pass
-	}
-	return o
+	}}
 }

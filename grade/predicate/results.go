@@ -73,7 +73,7 @@ func (r *ToolResult) id() string {
 	return "no record"
 }
 
-func (r *ToolResult) String() string { return fmt.Sprintf("%s (%s)", tool(r.Tool), r.id()) }
+func (r *ToolResult) String() string { return tool(r.Tool) + " (" + r.id() + ")" }
 
 // citeResult names the call's and the answer's records.
 func (o *Outcome) citeResult(r *ToolResult) {
@@ -81,27 +81,15 @@ func (o *Outcome) citeResult(r *ToolResult) {
 	o.cite(r.Record)
 }
 
-// resultsOf yields the results of a tool, or all without a name.
-func (ev *Evidence) resultsOf(name string, named bool) []*ToolResult {
-	out := make([]*ToolResult, 0, len(ev.Results))
-	for i := range ev.Results {
-		if !named || ev.Results[i].Tool == name {
-			out = append(out, &ev.Results[i])
-		}
-	}
-	return out
-}
-
-// owing yields the calls in scope that owe a result: those on the wire, without the
+// owing are the calls in scope that owe a result: those on the wire, without the
 // cancelled ones, which are complete without one (grading.md 0.1).
-func (ev *Evidence) owing(name string, named bool) []*CallEvidence {
-	var out []*CallEvidence
-	for _, c := range ev.wire(name, named) {
-		if !c.Cancelled {
-			out = append(out, c)
+func (ev *Evidence) owing(name string, named bool) (x calls) {
+	for i := range ev.Calls {
+		if c := &ev.Calls[i]; !c.HostOnly && !c.Cancelled && (!named || c.Tool == name) {
+			x.add(c)
 		}
 	}
-	return out
+	return x
 }
 
 // unanswered decides a check that has no result in scope (grading.md 1.5): an
@@ -110,11 +98,9 @@ func (ev *Evidence) unanswered(name string, named bool) (o Outcome, ok bool) {
 	if s := ev.State(ToolResults); s != session.Complete {
 		return errorOutcome("no result is on record, and results are %s", s), false
 	}
-	if owed := ev.owing(name, named); len(owed) > 0 {
-		o = errorOutcome("%s without a result", count(len(owed), "call"))
-		for _, c := range owed {
-			o.cite(c.Seq)
-		}
+	if owed := ev.owing(name, named); owed.n > 0 {
+		o = errorOutcome("%s without a result", count(owed.n, "call"))
+		owed.cite(&o)
 		return o, false
 	}
 	return Outcome{Actual: "no result", Reason: "no call was answered, so there is no result", restsOnUnseen: true}, true

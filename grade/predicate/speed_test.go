@@ -77,3 +77,15 @@ func TestManyErrorsAreJoinedInOnePass(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// The words that are looked for one by one are those of the expression.
+func TestSecretParts(t *testing.T) {
+	for _, w := range secretParts {
+		if !holdsPair("x"+w+"_y\" : z") || Scrub(w+"=v") != w+"="+replaced {
+			t.Errorf("%q", w)
+		}
+	}
+	if holdsPair("a token, and then: nothing") {
+		t.Error("a colon that belongs to no name")
+	}
+}

@@ -128,6 +128,15 @@ func jsonTrial(j *writer, t *grade.Trial) {
 				j.key(k).text(t.Labels[k])
 			}
 		})
+		if n := t.Talk; n != nil {
+			j.key("conversation").object(func() {
+				j.key("host").text(n.Host)
+				j.key("session").maybe(n.SessionID)
+				j.key("join").text(n.Verdict)
+				j.key("why").text(n.Why)
+				j.key("hostOnly").array(len(n.HostOnly), func(i int) { j.text(n.HostOnly[i]) })
+			})
+		}
 		j.key("verdict").text(string(t.Word))
 		j.key("why").maybe(t.Why)
 		jsonChain(j, &t.Chain)

@@ -58,7 +58,8 @@ func (b *bridge) feed(r io.Reader) {
 // refuse answers a line that is too long to be held. Its id is not known.
 func (b *bridge) refuse() {
 	b.note("a line of the host has more than 64 MiB: not sent")
-	b.out.line(fault{code: codeTooLong, why: "tooLong", message: "a line of more than 64 MiB was not sent"}.made(nil))
+	f := fault{code: codeTooLong, why: "tooLong", message: "a line of more than 64 MiB was not sent"}
+	b.out.made(f.made(nil), f.why)
 }
 
 // line sends a line, and waits for what has to be there before the next one may go.

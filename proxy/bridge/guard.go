@@ -75,6 +75,21 @@ type output struct {
 func (o *output) line(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.write(p)
+}
+
+// made writes an answer of ours. A record before it says so: what stands in the
+// line itself a server could have written, too.
+func (o *output) made(p []byte, why string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.broken {
+		o.tap.event(record.Record{Kind: record.KindError, Error: &record.Error{What: record.Made, Error: why}})
+	}
+	o.write(p)
+}
+
+func (o *output) write(p []byte) {
 	if o.broken {
 		return
 	}

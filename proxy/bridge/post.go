@@ -149,7 +149,7 @@ func (p *post) fail(f fault) {
 		return // the host does not wait, or we are ending
 	}
 	for _, c := range p.open() {
-		p.b.out.line(f.made(c.id))
+		p.b.out.made(f.made(c.id), f.why)
 		p.b.end(c)
 	}
 }

@@ -44,6 +44,16 @@ type call struct {
 	taskEndAt   int64
 }
 
+// final tells that nothing can happen to the call any more: it has its answer, and no
+// retry can be recognised as one.
+func (c *call) final() bool {
+	switch c.State {
+	case CallResult, CallToolError, CallProtocolError, CallMalformed:
+		return c.pos == 0 && c.decided >= 0 && c.decided == len(c.Attempts)-1 && c.Task == nil && !c.round && !c.elicits && c.waiting == 0 && c.ToolUseID == ""
+	}
+	return false
+}
+
 // maxArgs is how many bytes of arguments are copied to recognise a retry.
 const maxArgs = 64 << 10
 
@@ -52,10 +62,10 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 	ex := o.ex
 	var args Value
 	if m.params.has(fArguments) {
-		args = s.p.value(w.line, m.params.at[fArguments])
+		args = s.p.value(w.line, m.params.at(fArguments))
 		if !ex.Params.IsZero() && ex.Params.frame.held != nil {
 			// Both are small: one copy is enough.
-			in, at := m.params.at[fArguments], m.at[fParams].Start
+			in, at := m.params.at(fArguments), m.at(fParams).Start
 			args = ex.Params.sub(in.Start-at, in.End-at, in.Depth)
 		}
 	}
@@ -70,6 +80,10 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 		}
 		c.Catalog, c.Stale = s.lists.Held(w.seq)
 		s.Calls = append(s.Calls, c.Call)
+		if len(s.calls) > s.sweepAt {
+			s.calls = slices.DeleteFunc(s.calls, (*call).final)
+			s.sweepAt = 2*len(s.calls) + 256
+		}
 		s.calls = append(s.calls, c)
 		if use != "" {
 			s.byUse[use] = c
@@ -84,7 +98,7 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 	}
 	c.args, c.macs = nil, ""
 	if a := m.params.token(fArguments); len(a) <= maxArgs {
-		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at[fArguments])
+		c.args, c.macs = bytes.Clone(a), w.macs(m.params.at(fArguments))
 	}
 	o.call = c
 	if ex.ID.Pairs() {
@@ -115,7 +129,7 @@ func (s *sess) joins(tool, use string, m *message, w where) *call {
 	responses, state := m.params.is(fInputResponses, '{'), m.params.token(fRequestState)
 	args := m.params.token(fArguments)
 	if !responses && state == nil {
-		return s.retried(tool, use, args, w.macs(m.params.at[fArguments]))
+		return s.retried(tool, use, args, w.macs(m.params.at(fArguments)))
 	}
 	var found *call
 	for i := len(s.rounds) - 1; i >= 0 && len(s.rounds)-i <= maxRounds; i-- {
@@ -124,13 +138,13 @@ func (s *sess) joins(tool, use string, m *message, w where) *call {
 			continue
 		}
 		if c.state != ([32]byte{}) {
-			if state != nil && c.state == w.stateHash(m.params.at[fRequestState]) {
+			if state != nil && c.state == w.stateHash(m.params.at(fRequestState)) {
 				found = c
 				break
 			}
 			continue
 		}
-		if state == nil && c.asked(&m.params) && sameArguments(c, args, w.macs(m.params.at[fArguments])) {
+		if state == nil && c.asked(&m.params) && sameArguments(c, args, w.macs(m.params.at(fArguments))) {
 			found = c // the latest one
 			break
 		}
@@ -201,7 +215,7 @@ func (c *call) asked(params *object) bool {
 	}
 	all := true
 	data := params.data
-	_, err := jsonscan.Members(data, params.at[fInputResponses].Start, func(name []byte, at int) (jsonscan.Span, error) {
+	_, err := jsonscan.Members(data, params.at(fInputResponses).Start, func(name []byte, at int) (jsonscan.Span, error) {
 		known := false
 		for _, k := range c.keys {
 			known = known || k == string(name)
@@ -345,13 +359,13 @@ func contentText(r *object) string {
 		return ""
 	}
 	var out []byte
+	var block object
 	data := r.data
-	_, _ = jsonscan.Elements(data, r.at[fContent].Start, func(_, at int) (jsonscan.Span, error) {
+	_, _ = jsonscan.Elements(data, r.at(fContent).Start, func(_, at int) (jsonscan.Span, error) {
 		at = jsonscan.Space(data, at)
 		if data[at] != '{' {
 			return jsonscan.Skip(data, at)
 		}
-		var block object
 		s, err := block.scan(data, at, nil)
 		if kind, _ := block.text(fType); kind == "text" && len(out) <= maxText {
 			text, _ := block.text(fText)
@@ -366,10 +380,10 @@ func contentText(r *object) string {
 func (c *call) await(m *message, w where) {
 	c.round, c.state, c.keys = true, [32]byte{}, nil
 	if m.result.has(fRequestState) {
-		c.state = w.stateHash(m.result.at[fRequestState])
+		c.state = w.stateHash(m.result.at(fRequestState))
 	}
 	if m.result.is(fInputRequests, '{') {
-		_, _ = jsonscan.Members(m.data, m.result.at[fInputRequests].Start, func(name []byte, at int) (jsonscan.Span, error) {
+		_, _ = jsonscan.Members(m.data, m.result.at(fInputRequests).Start, func(name []byte, at int) (jsonscan.Span, error) {
 			if len(c.keys) < maxRounds && len(name) <= maxName {
 				c.keys = append(c.keys, string(name))
 			}

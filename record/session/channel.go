@@ -78,7 +78,8 @@ type sess struct {
 	byUse   map[string]*call // by the host's tool-use id
 	rounds  []*call          // that wait for the client to resume them
 	elicits []*call          // that were answered with -32042 and may be tried again
-	calls   []*call          // all, in order
+	calls   []*call          // those that are not final, and some that are, in order
+	sweepAt int              // the length of calls at which the final ones are let go
 	open    []*call          // without a final answer
 	tasks   map[string]*call
 	status  map[string]taskStatus // of tasks that no call is known for yet

@@ -18,6 +18,13 @@ type Options struct {
 	// recording whose last closing record says that it is the last is sealed,
 	// any other torn.
 	End func() (state record.State, torn bool)
+	// Hold says that the data of the records stay as they are for as long as the
+	// sessions are used, so that values at the recording's beginning need not be
+	// copied or fetched.
+	Hold bool
+	// Lean leaves out what only those want who show a session: of Requests those that
+	// were answered, but for the last of each side, and the Attempts of calls.
+	Lean bool
 	// SessionKey says how exchanges over HTTP are put into sessions:
 	// "header:NAME", "meta:POINTER" (a JSON pointer into _meta), "connection" or
 	// "principal". Empty: by Mcp-Session-Id, and where there is none by what else is
@@ -58,7 +65,9 @@ type Decoder struct {
 
 	closing *record.Closing
 	msg     message // reused
+	line    line    // reused
 	held    int     // bytes of values that are held
+	read    int64   // bytes of all lines: what Options.Hold keeps may lie anywhere among them
 }
 
 // NewDecoder returns a decoder for one recording. Values over 1 KiB are left in
@@ -115,6 +124,7 @@ func (d *Decoder) Add(rec *record.Record) {
 	if rec.Seq > 0 {
 		d.res.Records++
 	}
+	d.read += int64(max(len(rec.Line), len(rec.Data)))
 	if ofHTTP(rec) {
 		switch {
 		case d.brief != nil:
@@ -138,7 +148,7 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindClosing:
 		d.closing = rec.Closing
 		return
-	case record.KindClock:
+	case record.KindClock, record.KindConversation: // the latter is the host's side (record/host)
 	case record.KindStart:
 		d.start(rec)
 	case record.KindFrame:
@@ -150,6 +160,10 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindExit:
 		d.process(rec).exited(rec)
 	case record.KindError:
+		if rec.Error != nil && rec.Error.What == record.Made {
+			d.process(rec).made = true
+			return
+		}
 		if rec.Error != nil {
 			p := d.process(rec)
 			p.cur.Connection.Spawn = &SpawnError{Seq: rec.Seq, Error: rec.Error.Error, Code: rec.Error.Code}

@@ -169,7 +169,7 @@ func (p *channel) message(m *message, w where) *sess {
 // count counts a message and remarks what is odd about its form.
 func (s *sess) count(m *message, w where) {
 	s.Messages[w.from]++
-	if m.valid && w.from == record.Server && s.Connection.ReachedSeq == 0 {
+	if m.valid && w.from == record.Server && s.Connection.ReachedSeq == 0 && !w.made {
 		s.Connection.ReachedSeq = w.seq
 	}
 	if !m.valid {
@@ -192,7 +192,7 @@ func (p *channel) request(m *message, w where) *sess {
 	s.count(m, w)
 	ex := &Exchange{From: w.from, Seq: w.seq, Index: w.index, At: w.at, ID: m.id, Method: m.method, State: ExchangeUnanswered}
 	if m.has(fParams) {
-		ex.Params = p.value(w.line, m.at[fParams])
+		ex.Params = p.value(w.line, m.at(fParams))
 	}
 	s.Requests = append(s.Requests, ex)
 	o := &open{ex: ex, s: s, off: w.off, end: w.end}
@@ -409,7 +409,7 @@ func (p *channel) outcome(o *open, m *message, w where) ExchangeState {
 	ex := o.ex
 	result, failed := m.outcome(fResult), m.outcome(fError)
 	if result {
-		ex.Result = p.value(w.line, m.at[fResult])
+		ex.Result = p.value(w.line, m.at(fResult))
 	}
 	if failed {
 		in, ok := m.object.object(fError)
@@ -425,7 +425,13 @@ func (p *channel) outcome(o *open, m *message, w where) ExchangeState {
 			o.note(FlagBadError, w.seq, w.from, "the error is no object")
 			return ExchangeMalformed
 		}
-		if !in.has(fCode) || ex.Error.RawCode != "" {
+		if w.made {
+			// Whose fault it is tells the exchange, not the code that sixlink gave it.
+			ex.Error.Code, ex.Error.RawCode, ex.Error.NoCode = 0, "made by sixlink", true
+			if ex.HTTP != nil && ex.HTTP.Status >= 300 {
+				ex.Error.RawCode = fmt.Sprintf("HTTP %d", ex.HTTP.Status)
+			}
+		} else if !in.has(fCode) || ex.Error.RawCode != "" {
 			o.note(FlagBadError, w.seq, w.from, "the error has no integer code")
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session/catalog"
@@ -58,8 +59,23 @@ func (s *sess) finish() {
 		}
 	}
 	s.capture(pending)
+	if s.p.d.opts.Lean {
+		s.lighten()
+	}
 	// Only the session itself is kept.
 	s.calls, s.open, s.rounds, s.elicits, s.byUse, s.tasks, s.status, s.orphans, s.pages = nil, nil, nil, nil, nil, nil, nil, nil, nil
+}
+
+// lighten lets go of what Options.Lean leaves out.
+func (s *sess) lighten() {
+	last := map[record.From]*Exchange{}
+	for _, ex := range s.Requests {
+		last[ex.From] = ex
+	}
+	for _, c := range s.Calls {
+		c.Attempts = nil
+	}
+	s.Requests = slices.Clip(slices.DeleteFunc(s.Requests, func(ex *Exchange) bool { return ex.AnswerSeq != 0 && last[ex.From] != ex }))
 }
 
 // finishCall decides what no answer has decided, and tells whether the call was

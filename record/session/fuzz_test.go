@@ -218,6 +218,14 @@ func again(t *testing.T, m *message, b []byte) {
 	var used message
 	_, _ = used.peek([]byte(`{"jsonrpc":"2.0","id":"x","id":1,"method":"m","params":{"name":1,"name":2},"result":{"isError":1},"error":{}}`), 0)
 	_, _ = used.peek(b, 0)
+	// What stands at the place of a member that is absent means nothing.
+	for f := field(0); f < fieldCount; f++ {
+		for _, o := range []*object{&used.object, &used.params, &used.result, &m.object, &m.params, &m.result} {
+			if !o.has(f) {
+				o.places[f] = place{}
+			}
+		}
+	}
 	if !reflect.DeepEqual(*m, used) {
 		t.Fatalf("a fresh message %+v, a used one %+v", m, used)
 	}

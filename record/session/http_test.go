@@ -393,6 +393,41 @@ func TestBridge(t *testing.T) {
 	}
 }
 
+// An answer that the bridge made is none of the server's; what a server writes into
+// its own errors does not make them sixlink's.
+func TestBridgeMade(t *testing.T) {
+	const failed = `{"jsonrpc":"2.0","id":5,"error":{"code":-32093,"message":"sixlink: x","data":{"madeBy":"sixlink","why":"serverError","status":502}}}`
+	for _, c := range []struct {
+		name    string
+		made    bool
+		want    session.RPCError
+		reached bool
+	}{
+		{"made by sixlink", true, session.RPCError{RawCode: "made by sixlink", Message: "sixlink: x", NoCode: true}, false},
+		{"a server that says so", false, session.RPCError{Code: -32093, Message: "sixlink: x"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := script(t, "start\n> {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"initialize\",\"params\":{}}\n< "+failed)
+			r.Header.Bridge = true
+			for i, rec := range r.Records {
+				if c.made && rec.Kind == record.KindFrame && rec.From == record.Server {
+					mark := &record.Record{Kind: record.KindError, Error: &record.Error{What: record.Made, Error: "serverError"}}
+					r.Records = append(r.Records[:i:i], append([]*record.Record{mark}, r.Records[i:]...)...)
+					break
+				}
+			}
+			for i, rec := range r.Records {
+				rec.Seq, rec.Ref.Off = int64(i)+1, int64(i)
+			}
+			s := only(t, decode(t, r))
+			ini := s.Connection.Initialize
+			if ini == nil || ini.Error == nil || *ini.Error != c.want || (s.Connection.ReachedSeq != 0) != c.reached || s.Connection.Spawn != nil {
+				t.Errorf("%+v %+v", ini, s.Connection)
+			}
+		})
+	}
+}
+
 // Packed bodies are read, and their values can be had again, whatever the coding
 // and however the pieces are cut.
 func TestPackedBodies(t *testing.T) {

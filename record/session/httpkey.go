@@ -184,7 +184,7 @@ func metaValue(m *message, path []string) (value string, ok bool) {
 	if !m.params.is(fMeta, '{') {
 		return "", false
 	}
-	data, at := m.params.data, m.params.at[fMeta].Start
+	data, at := m.params.data, m.params.at(fMeta).Start
 	for i, name := range path {
 		var found jsonscan.Span
 		has := false

@@ -21,12 +21,15 @@ type line struct {
 	at               int64 // when the last byte was read
 	off, end         int64 // in the direction; end is behind the line's end
 	data             []byte
-	refs             []record.Ref
+	ref              record.Ref
+	refs             []record.Ref  // of all parts, of a line that has several
+	hold             bool          // data stays as it is (Options.Hold)
 	masks            []record.Mask // by offset in data
 	form             record.Form   // the least regular of its parts
 	headless         bool
 	long             bool
 	ended            bool // it has an end of line
+	made             bool // by sixlink: the server did not say this
 	size             int64
 
 	frame *frameData // shared by its values; made when the first is wanted
@@ -39,6 +42,14 @@ type line struct {
 	fix     *derived // how it comes out of its records; nil: they are it
 }
 
+// allRefs is where the line's parts stand; none when it is too long.
+func (l *line) allRefs() []record.Ref {
+	if l.refs == nil && !l.long && l.ref.Len > 0 {
+		return []record.Ref{l.ref}
+	}
+	return l.refs
+}
+
 // partial is a line whose parts are being put together.
 type partial struct {
 	line
@@ -49,7 +60,7 @@ type partial struct {
 // its id and method when they stand in front.
 const tooLongPrefix = 64 << 10
 
-// join takes a part and returns the line when it is whole.
+// join takes a part and returns the line when it is whole, until the next one.
 func (p *process) join(rec *record.Record) *line {
 	part := p.lines[rec.From]
 	if part == nil {
@@ -63,20 +74,21 @@ func (p *process) join(rec *record.Record) *line {
 	if rec.Since != nil {
 		since = min(rec.Since.After+1, rec.Seq)
 	}
-	l := line{from: rec.From, seq: rec.Seq, last: rec.Seq, since: since, at: rec.At, off: rec.Off,
-		end: rec.Off + int64(len(rec.Data)+len(rec.EOL)), data: rec.Data, refs: []record.Ref{rec.Ref}, masks: rec.Masked,
-		form: rec.Form, ended: len(rec.EOL) > 0, size: int64(len(rec.Data)),
+	l := &p.d.line
+	*l = line{from: rec.From, seq: rec.Seq, last: rec.Seq, since: since, at: rec.At, off: rec.Off,
+		end: rec.Off + int64(len(rec.Data)+len(rec.EOL)), data: rec.Data, ref: rec.Ref, masks: rec.Masked,
+		form: rec.Form, ended: len(rec.EOL) > 0, hold: p.d.opts.Hold && p.d.read <= heldBytes, size: int64(len(rec.Data)),
 		headless: rec.Headless || rec.Cont && !part.open}
 	if !rec.More && !part.open {
 		if l.size > p.d.opts.MaxLine {
 			l.long, l.data = true, l.data[:min(len(l.data), tooLongPrefix)]
 		}
-		return &l
+		return l
 	}
 	if !part.open {
 		// The parts' bytes are copied: a part is the caller's.
 		l.data = bytes.Clone(rec.Data)
-		part.line, part.open = l, true
+		part.line, part.open = *l, true
 		if rec.More {
 			p.measure(part)
 			return nil
@@ -93,16 +105,16 @@ func (p *process) join(rec *record.Record) *line {
 		w.headless = w.headless || rec.Headless
 		if !w.long {
 			w.data = append(w.data, rec.Data...)
-			w.refs = append(w.refs, rec.Ref)
+			w.refs = append(w.allRefs(), rec.Ref)
 		}
 		p.measure(part)
 	}
 	if rec.More {
 		return nil
 	}
-	whole := part.line
+	*l = part.line
 	*part = partial{}
-	return &whole
+	return l
 }
 
 func (p *process) measure(part *partial) {
@@ -314,6 +326,12 @@ func other(from record.From) record.From {
 // value returns the value at span of the line.
 func (p *channel) value(l *line, span jsonscan.Span) Value {
 	n := span.End - span.Start
+	if l.frame == nil && l.hold {
+		l.frame = &frameData{held: l.data}
+	}
+	if l.frame != nil && l.frame.held != nil {
+		return Value{frame: l.frame, off: int64(span.Start), n: int64(n), depth: int32(span.Depth)}
+	}
 	if n <= heldValue && p.d.held+n <= heldBytes || p.d.src == nil {
 		p.d.held += n
 		held := make([]byte, n)
@@ -321,7 +339,7 @@ func (p *channel) value(l *line, span jsonscan.Span) Value {
 		return Value{frame: &frameData{held: held}, n: int64(n), depth: int32(span.Depth)}
 	}
 	if l.frame == nil {
-		l.frame = &frameData{src: p.d.src, refs: l.refs, fix: l.fix}
+		l.frame = &frameData{src: p.d.src, refs: l.allRefs(), fix: l.fix}
 	}
 	return Value{frame: l.frame, off: int64(span.Start), n: int64(n), depth: int32(span.Depth)}
 }

@@ -186,7 +186,7 @@ func (p *channel) notification(m *message, w where) *sess {
 		o := &open{ex: ex, s: s}
 		ex.Undelivered = p.isUndelivered(w.from, w.off, w.end)
 		if m.has(fParams) {
-			ex.Params = p.value(w.line, m.at[fParams])
+			ex.Params = p.value(w.line, m.at(fParams))
 		}
 		s.count(m, w)
 		meta, _ := m.params.object(fMeta)

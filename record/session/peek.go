@@ -162,19 +162,42 @@ func fieldOf(name []byte) field {
 type object struct {
 	data []byte
 	span jsonscan.Span
-	at   [fieldCount]jsonscan.Span
-	dup  bool // a member that is looked at stands in it twice
+	// found has a bit for each member that is there; only their places count, so
+	// that an object can be used again without clearing all of it.
+	found  uint64
+	places [fieldCount]place
+	dup    bool // a member that is looked at stands in it twice
 }
 
-func (o *object) has(f field) bool { return o.at[f].End > 0 }
+// place is a [jsonscan.Span] of a line, which has less than 2 GiB.
+type place struct{ start, end, depth int32 }
+
+// Each field has its bit in object.found.
+const _ = uint(64 - fieldCount)
+
+func (o *object) has(f field) bool { return o.found>>f&1 != 0 }
+
+// at is where a member's value stands; the zero Span when it is absent.
+func (o *object) at(f field) jsonscan.Span {
+	if !o.has(f) {
+		return jsonscan.Span{}
+	}
+	p := &o.places[f]
+	return jsonscan.Span{Start: int(p.start), End: int(p.end), Depth: int(p.depth)}
+}
+
+// clear makes it an object without members.
+func (o *object) clear(data []byte) {
+	o.data, o.span, o.found, o.dup = data, jsonscan.Span{}, 0, false
+}
 
 // token is the JSON text of a member; nil when it is absent.
 func (o *object) token(f field) []byte {
-	s := o.at[f]
-	if s.End == 0 {
+	if !o.has(f) {
 		return nil
 	}
-	return o.data[s.Start:s.End]
+	p := &o.places[f]
+	return o.data[p.start:p.end]
 }
 
 // text is the text of a member that is a string.
@@ -201,14 +224,14 @@ func (o *object) object(f field) (in *object, ok bool) {
 		return &none, false
 	}
 	in = new(object)
-	_, err := in.scan(o.data, o.at[f].Start, nil)
+	_, err := in.scan(o.data, o.at(f).Start, nil)
 	return in, err == nil
 }
 
 // scan reads the object at i. inner, when given, takes a member of interest
 // whose value begins at at, and walks over it.
 func (o *object) scan(data []byte, i int, inner func(f field, at int) (jsonscan.Span, error)) (jsonscan.Span, error) {
-	*o = object{data: data}
+	o.clear(data)
 	var err error
 	o.span, err = jsonscan.Members(data, i, func(name []byte, at int) (jsonscan.Span, error) {
 		f := fieldOf(name)
@@ -222,7 +245,8 @@ func (o *object) scan(data []byte, i int, inner func(f field, at int) (jsonscan.
 		// A value that the data ends with may be the beginning of a number.
 		if f != fNone && err == nil && s.End < len(data) {
 			o.dup = o.dup || o.has(f)
-			o.at[f] = s // of duplicates the last holds, as in TypeScript and Go (wire.md 2.1)
+			o.found |= 1 << f
+			o.places[f] = place{int32(s.Start), int32(s.End), int32(s.Depth)} // of duplicates the last holds, as in TypeScript and Go (wire.md 2.1)
 		}
 		return s, err
 	})
@@ -256,8 +280,8 @@ type message struct {
 // there is no JSON object; kind is kNone when there is one that is no message.
 // On an error, what was found before it is in m.
 func (m *message) peek(data []byte, i int) (jsonscan.Span, error) {
-	m.params = object{}
-	m.result = object{}
+	m.params.clear(nil)
+	m.result.clear(nil)
 	s, err := m.scan(data, i, func(f field, at int) (jsonscan.Span, error) {
 		into := &m.params
 		switch f {
@@ -270,7 +294,7 @@ func (m *message) peek(data []byte, i int) (jsonscan.Span, error) {
 		if at = jsonscan.Space(data, at); at < len(data) && data[at] == '{' {
 			return into.scan(data, at, nil)
 		}
-		*into = object{}
+		into.clear(nil)
 		return jsonscan.Skip(data, at)
 	})
 	m.classify()
@@ -284,7 +308,10 @@ func (m *message) classify() {
 	if m.has(fID) {
 		m.id = parseID(m.token(fID))
 	}
-	method, isText := m.text(fMethod)
+	method, isText := methodCall, string(m.token(fMethod)) == `"tools/call"` // the frequent one costs no memory
+	if !isText {
+		method, isText = m.text(fMethod)
+	}
 	m.method = method
 	switch {
 	case m.has(fMethod) && !isText:

@@ -20,6 +20,7 @@ type process struct {
 	lines map[record.From]*partial // lines whose parts are being put together
 	seen  map[record.From]bool     // directions that have had a line
 
+	made        bool // the server's next line is sixlink's own
 	tail        []byte
 	exitSeq     int64
 	exit        *record.Exit
@@ -57,6 +58,9 @@ func (p *process) frame(rec *record.Record) {
 		return
 	}
 	if l := p.join(rec); l != nil {
+		if l.from == record.Server {
+			l.made, p.made = p.made, false
+		}
 		p.line(l)
 	}
 }
@@ -160,6 +164,7 @@ func (p *process) passedOn() bool {
 func (p *process) lost(g record.Gap, seq int64) {
 	s := p.cur
 	s.Gaps = append(s.Gaps, g)
+	p.made = false // the line that it was about may be lost
 	for from, part := range p.lines {
 		if _, hit := g.Streams[from]; part.open && (hit || len(g.Streams) == 0) {
 			p.cut(part, "a gap lies inside the line")

@@ -254,7 +254,7 @@ type RPCError struct {
 	RawCode string
 	Message string
 	// NoCode says that the answer was an HTTP status alone (RawCode), without a
-	// JSON-RPC error.
+	// JSON-RPC error of the server's.
 	NoCode bool
 }
 

@@ -140,7 +140,7 @@ func (s *sess) taskAnswered(o *open, m *message, w where, state ExchangeState) {
 func (s *sess) inline(c *call, ex *Exchange, m *message, w where) {
 	c.AnswerSeq, c.AnswerAt = w.seq, w.at
 	if in, ok := m.result.object(fResult); ok {
-		c.Result = s.p.value(w.line, m.result.at[fResult])
+		c.Result = s.p.value(w.line, m.result.at(fResult))
 		c.outcome(in, w)
 		if c.Task.Status == "failed" && c.State == CallResult {
 			c.State = CallToolError

@@ -43,6 +43,7 @@ type Violation struct {
 type Schema struct {
 	compiled *jsonschema.Schema
 	guard    *guard
+	quick    *quick // nil: of no use for this schema
 }
 
 // HasFormat tells whether the schema has a format keyword, which is never
@@ -134,7 +135,7 @@ func Compile(raw []byte) (s *Schema, err error) {
 	if err != nil {
 		return nil, oneLine(err)
 	}
-	return &Schema{compiled: compiled, guard: g}, nil
+	return &Schema{compiled: compiled, guard: g, quick: quickOf(&doc, 0)}, nil
 }
 
 // pickDialect takes $schema off the schema and returns the spelling to compile with.
@@ -223,6 +224,9 @@ func (s *Schema) Validate(v *value.Value, size int) (out []Violation, err error)
 	fan := s.guard.fanOut(depth)
 	if fan > maxFanOut || fan*uint64(count) > maxWork || s.guard.patterns && fan*uint64(size) > maxMatching {
 		return nil, fmt.Errorf("validating this value could take %d evaluations for each of its %d members, more than the limit", fan, count)
+	}
+	if s.quick != nil && s.quick.accepts(v) {
+		return nil, nil
 	}
 	err = s.compiled.Validate(plain(v))
 	var ve *jsonschema.ValidationError

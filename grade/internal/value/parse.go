@@ -46,12 +46,18 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 // Escaped lone surrogates are kept as WTF-8; a decoder that turns them into
 // U+FFFD would make three different values equal.
 func Parse(data []byte, o Options) (Value, error) {
+	v, _, err := ParseCount(data, o)
+	return v, err
+}
+
+// ParseCount is [Parse] that tells how many values there are, as Options.MaxValues
+// counts them.
+func ParseCount(data []byte, o Options) (v Value, n int, err error) {
 	p := parser{data: data, o: o}
-	v, err := p.document()
-	if err != nil {
-		return Value{}, err
+	if v, err = p.document(); err != nil {
+		return Value{}, 0, err
 	}
-	return v, nil
+	return v, p.n, nil
 }
 
 type parser struct {
@@ -59,6 +65,12 @@ type parser struct {
 	i    int
 	o    Options
 	n    int // values so far
+	// text is data once the first string is wanted: strings are parts of it.
+	text string
+	// objects and lists are what is in the objects and lists around this place, so
+	// that a small one is made once, in its size.
+	objects []Member
+	lists   []Value
 	// line and lineStart follow the white space skipped so far.
 	line, lineStart int
 	// known is where the column of this line was last counted, so that one long
@@ -173,27 +185,40 @@ func (p *parser) array(depth int) ([]Value, error) {
 		return nil, err
 	}
 	p.i++
-	out := []Value{}
 	p.space()
 	if p.take(']') {
-		return out, nil
+		return []Value{}, nil
 	}
+	base := len(p.lists)
+	var large []Value
 	for {
 		p.space()
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v)
+		if large != nil {
+			large = append(large, v)
+		} else if p.lists = append(p.lists, v); len(p.lists)-base == maxSmall {
+			large = append(large, p.lists[base:]...)
+		}
 		p.space()
 		if p.take(']') {
-			return out, nil
+			if large == nil {
+				large = append(make([]Value, 0, len(p.lists)-base), p.lists[base:]...)
+			}
+			p.lists = p.lists[:base]
+			return large, nil
 		}
 		if !p.take(',') {
 			return nil, p.fail(`expected "," or "]" in a list`)
 		}
 	}
 }
+
+// maxSmall is how many elements or members are put aside until it is known how many
+// there are.
+const maxSmall = 64
 
 func (p *parser) take(c byte) bool {
 	if p.i < len(p.data) && p.data[p.i] == c {
@@ -208,19 +233,20 @@ func (p *parser) object(depth int) ([]Member, error) {
 		return nil, err
 	}
 	p.i++
-	out := []Member{}
 	var index map[string]int // built once the object is too large to search
 	p.space()
 	if p.take('}') {
-		return out, nil
+		return []Member{}, nil
 	}
+	base := len(p.objects)
+	var large []Member
 	for {
 		p.space()
 		if p.i >= len(p.data) || p.data[p.i] != '"' {
 			return nil, p.fail("expected a key in double quotes")
 		}
 		at := p.mark()
-		start := *p
+		start := p.i
 		key, err := p.string()
 		if err != nil {
 			return nil, err
@@ -231,14 +257,15 @@ func (p *parser) object(depth int) ([]Member, error) {
 				have = i
 			}
 		} else {
-			for i := range out {
-				if out[i].Key == key {
-					have = i
+			for i := base; i < len(p.objects); i++ {
+				if p.objects[i].Key == key {
+					have = i - base
 				}
 			}
 		}
 		if have >= 0 && p.o.Unique {
-			return nil, start.fail("the key %q is there twice", key)
+			p.i = start
+			return nil, p.fail("the key %q is there twice", key)
 		}
 		p.space()
 		if !p.take(':') {
@@ -249,22 +276,30 @@ func (p *parser) object(depth int) ([]Member, error) {
 		if err != nil {
 			return nil, err
 		}
-		if have >= 0 {
-			out[have].Value = v
-		} else {
-			out = append(out, Member{Key: key, Pos: at, Value: v})
-			if index != nil {
-				index[key] = len(out) - 1
-			} else if len(out) == 32 {
-				index = make(map[string]int, 64)
-				for i := range out {
-					index[out[i].Key] = i
+		switch m := (Member{Key: key, Pos: at, Value: v}); {
+		case have >= 0 && large != nil:
+			large[have].Value = v
+		case have >= 0:
+			p.objects[base+have].Value = v
+		case large != nil:
+			large = append(large, m)
+			index[key] = len(large) - 1
+		default:
+			if p.objects = append(p.objects, m); len(p.objects)-base == maxSmall {
+				large = append(large, p.objects[base:]...)
+				index = make(map[string]int, 2*maxSmall)
+				for i := range large {
+					index[large[i].Key] = i
 				}
 			}
 		}
 		p.space()
 		if p.take('}') {
-			return out, nil
+			if large == nil {
+				large = append(make([]Member, 0, len(p.objects)-base), p.objects[base:]...)
+			}
+			p.objects = p.objects[:base]
+			return large, nil
 		}
 		if !p.take(',') {
 			return nil, p.fail(`expected "," or "}" in an object`)
@@ -297,7 +332,21 @@ func (p *parser) number() (string, error) {
 			return "", p.fail("the exponent has over %d digits: such numbers are not compared", maxExpDigits)
 		}
 	}
-	return string(p.data[start:p.i]), nil
+	return p.cut(start, p.i), nil
+}
+
+// maxShared is the length in bytes of texts whose strings are parts of one copy.
+const maxShared = 16 << 10
+
+// cut is a part of the text as a string.
+func (p *parser) cut(start, end int) string {
+	if len(p.data) > maxShared {
+		return string(p.data[start:end]) // one small string must not keep all of a large text
+	}
+	if p.text == "" {
+		p.text = string(p.data)
+	}
+	return p.text[start:end]
 }
 
 func (p *parser) digits() int {
@@ -319,9 +368,9 @@ func (p *parser) string() (string, error) {
 		return "", p.fail("the string is no valid UTF-8")
 	}
 	if p.i < len(p.data) && p.data[p.i] == '"' {
-		s := p.data[start:p.i]
+		s := p.cut(start, p.i)
 		p.i++
-		return string(s), nil
+		return s, nil
 	}
 	out := append([]byte(nil), p.data[start:p.i]...)
 	for {

@@ -2,6 +2,7 @@ package value
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -96,13 +97,38 @@ func PlainLen(text []byte) int64 {
 			for i < len(text) && numberByte(text[i]) {
 				i++
 			}
-			n += int64(len(ExactNumber(string(text[start:i]))))
+			n += exactLen(text[start:i])
 		default: // brackets, separators, the letters of true, false and null
 			n++
 			i++
 		}
 	}
 	return n
+}
+
+// exactLen is the length of [ExactNumber]'s text.
+func exactLen(number []byte) int64 {
+	if d := number; len(d) > 0 && len(d) <= 20 && d[len(d)-1] != '0' {
+		// An integer that is no longer than 20 digits and ends in none of its zeros.
+		if d[0] == '-' {
+			d = d[1:]
+		}
+		plain := len(d) > 0 && d[0] != '0'
+		for _, c := range d {
+			plain = plain && '0' <= c && c <= '9'
+		}
+		if plain {
+			return int64(len(number))
+		}
+	}
+	return int64(len(ExactNumber(string(number))))
+}
+
+// quoteOrEscape tells whether one of eight bytes is a quote or a backslash.
+func quoteOrEscape(w uint64) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	q, s := w^ones*'"', w^ones*'\\'
+	return ((q-ones)&^q|(s-ones)&^s)&highs != 0
 }
 
 func numberByte(c byte) bool {
@@ -112,6 +138,16 @@ func numberByte(c byte) bool {
 // plainString measures the string whose text begins at i, and finds its end.
 func plainString(text []byte, i int) (n int64, next int) {
 	for i < len(text) {
+		for i+8 <= len(text) {
+			if quoteOrEscape(binary.LittleEndian.Uint64(text[i:])) {
+				break
+			}
+			n += 8
+			i += 8
+		}
+		if i == len(text) {
+			break
+		}
 		c := text[i]
 		switch {
 		case c == '"':

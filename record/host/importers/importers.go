@@ -4,11 +4,18 @@ package importers
 
 import (
 	"github.com/sixlink/sixlink/record/host"
+	"github.com/sixlink/sixlink/record/host/chatgpt"
+	"github.com/sixlink/sixlink/record/host/claudeai"
 	"github.com/sixlink/sixlink/record/host/claudecode"
+	"github.com/sixlink/sixlink/record/host/codex"
+	"github.com/sixlink/sixlink/record/host/gemini"
+	"github.com/sixlink/sixlink/record/host/messages"
 )
 
 // All returns the importers in the order in which their conversations are given
 // back. The neutral format is not in the list; host.Import always knows it.
 func All() []*host.Importer {
-	return []*host.Importer{claudecode.Session, claudecode.Stream, claudecode.Hooks}
+	return []*host.Importer{claudecode.Session, claudecode.Stream, claudecode.Hooks,
+		codex.Rollout, codex.Exec, messages.Messages, messages.AgentsTrace,
+		chatgpt.Export, claudeai.Export, gemini.Session, gemini.Stream}
 }

@@ -110,11 +110,11 @@ func (s *Span) nested(b []byte) error {
 				state = key
 			}
 		case key:
-			end, err := name(b, i)
+			_, next, err := name(b, i)
 			if err != nil {
 				return err
 			}
-			i, state = end, value
+			i, state = next, value
 		case after:
 			object := stack[(depth-1)/64]&(1<<((depth-1)%64)) != 0
 			switch c := b[i]; {
@@ -136,23 +136,23 @@ func (s *Span) nested(b []byte) error {
 	}
 }
 
-// name walks over a member's name at i and the colon behind it.
-func name(b []byte, i int) (int, error) {
+// name walks over a member's name at i, which ends at end, and the colon behind it.
+func name(b []byte, i int) (end, next int, err error) {
 	if b[i] != '"' {
-		return i, ErrSyntax
+		return i, i, ErrSyntax
 	}
-	i, err := str(b, i)
+	end, err = str(b, i)
 	if err != nil {
-		return i, err
+		return end, end, err
 	}
-	i = Space(b, i)
+	i = Space(b, end)
 	if i >= len(b) {
-		return i, ErrCut
+		return end, i, ErrCut
 	}
 	if b[i] != ':' {
-		return i, ErrSyntax
+		return end, i, ErrSyntax
 	}
-	return i + 1, nil
+	return end, i + 1, nil
 }
 
 // scalar walks over the string, number or literal at i.

@@ -20,11 +20,16 @@ func Members(b []byte, i int, member func(name []byte, at int) (Span, error)) (S
 			return s, ErrCut
 		}
 		from := i
-		if i, err = name(b, i); err != nil {
+		var end int
+		if end, i, err = name(b, i); err != nil {
 			return s, err
 		}
+		key := b[from+1 : end-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = AppendString(nil, b[from:end])
+		}
 		var v Span
-		if v, err = member(nameOf(b[from:i]), i); err != nil {
+		if v, err = member(key, i); err != nil {
 			return s, err
 		}
 		s.Depth = max(s.Depth, v.Depth+1)
@@ -94,13 +99,4 @@ func separator(b []byte, i int, right byte) (next int, last bool, err error) {
 		return i + 1, true, nil
 	}
 	return i, false, ErrSyntax
-}
-
-// nameOf decodes a name, given with its quotes and the colon.
-func nameOf(b []byte) []byte {
-	b = b[:bytes.LastIndexByte(b, '"')+1]
-	if bytes.IndexByte(b, '\\') < 0 {
-		return b[1 : len(b)-1]
-	}
-	return AppendString(nil, b)
 }
