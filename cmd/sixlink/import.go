@@ -104,12 +104,19 @@ func importServer(s stdio, log *desktoplog.Log, server, out string, n int) (int,
 		}); err != nil {
 			return n, err
 		}
-		fmt.Fprintf(s.err, "%s: %s, process %d from %s, %d messages", name, visible.String(ses.Server), ses.Number, ses.Start.Format("2006-01-02T15:04:05Z"), ses.Messages)
+		fmt.Fprintf(s.err, "%s: %s, process %d from %s, %s", name, visible.String(ses.Server), ses.Number, ses.Start.Format("2006-01-02T15:04:05Z"), messages(ses.Messages))
 		if ses.Lost > 0 {
 			fmt.Fprintf(s.err, ", %d that the log does not have whole", ses.Lost)
 		}
 		fmt.Fprintln(s.err, "; partial")
 	}
+}
+
+func messages(n int64) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 // writeNew makes a file that must not be there, readable by its owner alone, and

@@ -232,14 +232,25 @@ func (r *reader) result(id string, n *node, m *message, text string, e *story.Ev
 func (r *reader) others(nodes map[string]*node, order []string, live map[string]bool) {
 	byFork := map[string]*host.Branch{}
 	var forks []string
+	forkOf := map[string]string{} // the node that left the live branch, by node
 	for _, id := range order {
 		if live[id] {
 			continue
 		}
-		fork, seen := id, map[string]bool{}
-		for p := string(nodes[fork].Parent); nodes[p] != nil && !live[p] && !seen[p] && len(seen) < maxDepth; p = string(nodes[fork].Parent) {
-			seen[p] = true
-			fork = p
+		var way []string
+		at := id
+		for forkOf[at] == "" {
+			forkOf[at] = at // ends circles
+			way = append(way, at)
+			up := string(nodes[at].Parent)
+			if nodes[up] == nil || live[up] {
+				break
+			}
+			at = up
+		}
+		fork := forkOf[at]
+		for _, w := range way {
+			forkOf[w] = fork
 		}
 		var m message
 		if !lenient.Into(nodes[id].Message, &m) {
@@ -263,9 +274,6 @@ func (r *reader) others(nodes map[string]*node, order []string, live map[string]
 		r.b.Branch(*byFork[f])
 	}
 }
-
-// maxDepth bounds the way from a node to its fork; a longer one is a branch of its own.
-const maxDepth = 1000
 
 // finish closes the conversation; one without a prompt and an answer is none.
 func (r *reader) finish() *host.Conversation {

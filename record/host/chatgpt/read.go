@@ -33,11 +33,19 @@ func importExport(files []*host.File) ([]*host.Conversation, error) {
 		src := host.Source{Path: f.Name, Format: "chatgpt-export"}
 		keep := &host.Keeper{}
 		var own []*host.Conversation
+		items := 0
 		if err := lenient.Objects(f, &src, func(n int64, raw jsontext.Value) {
+			if items > host.MaxItems {
+				src.Skip("over the bound")
+				return
+			}
 			c := read(n, raw, &src, keep)
 			if c == nil {
 				src.Skip("other record")
 				return
+			}
+			if items += len(c.Messages) + len(c.Calls); items > host.MaxItems {
+				src.Fail(n, "more than %d messages and calls in one file; what follows is not read", host.MaxItems)
 			}
 			src.Took("conversation")
 			own = append(own, c)

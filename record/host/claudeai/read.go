@@ -36,11 +36,19 @@ func importExport(files []*host.File) ([]*host.Conversation, error) {
 		src := host.Source{Path: f.Name, Format: "claude-ai-export"}
 		keep := &host.Keeper{}
 		var own []*host.Conversation
+		items := 0
 		if err := lenient.Objects(f, &src, func(n int64, raw jsontext.Value) {
+			if items > host.MaxItems {
+				src.Skip("over the bound")
+				return
+			}
 			c := read(n, raw, &src, keep)
 			if c == nil {
 				src.Skip("other record")
 				return
+			}
+			if items += len(c.Messages) + len(c.Calls); items > host.MaxItems {
+				src.Fail(n, "more than %d messages and calls in one file; what follows is not read", host.MaxItems)
 			}
 			src.Took("conversation")
 			own = append(own, c)
@@ -95,7 +103,7 @@ func read(n int64, raw jsontext.Value, src *host.Source, keep *host.Keeper) *hos
 	if len(all) == 0 {
 		return nil
 	}
-	r := &reader{b: story.New("claude-ai", keep), line: n, model: string(c.Model)}
+	r := &reader{b: story.New("claude-ai", keep), line: n, model: string(c.Model), waiting: map[string][]string{}}
 	r.b.C.Sources = []host.Source{{Path: src.Path, Format: src.Format}}
 	r.own = &r.b.C.Sources[0]
 	r.b.Session(string(c.UUID))
@@ -148,7 +156,8 @@ type reader struct {
 	own   *host.Source
 	line  int64
 	model string
-	open  []string // calls without a result, in order
+	// waiting are the calls by tool, in order: results may not say whose they are.
+	waiting map[string][]string
 }
 
 // unsupported is the export's placeholder of a block that it leaves out.
@@ -257,18 +266,17 @@ func (r *reader) call(b *block, msg *story.Msg, e *story.Event) {
 		k.HostCallID = "block " + e.Src.Ptr
 	}
 	if msg.Call(k, false, e) != nil {
-		r.open = append(r.open, k.HostCallID)
+		r.waiting[k.Name] = append(r.waiting[k.Name], k.HostCallID)
 	}
 }
 
 func (r *reader) result(b *block, msg *story.Msg, e *story.Event) {
 	id := string(b.ToolUseID)
-	if id == "" { // the oldest open call of that name
-		for _, o := range r.open {
-			if k := r.b.Find(o); k != nil && k.Name == string(b.Name) && k.Result == nil {
-				id = o
-				break
-			}
+	for name := string(b.Name); id == "" && len(r.waiting[name]) > 0; { // the oldest that has none
+		next := r.waiting[name][0]
+		r.waiting[name] = r.waiting[name][1:]
+		if k := r.b.Find(next); k != nil && k.Result == nil {
+			id = next
 		}
 	}
 	res := story.ResultOf(b.Content, r.b.Keep)
@@ -279,7 +287,6 @@ func (r *reader) result(b *block, msg *story.Msg, e *story.Event) {
 	if k == nil {
 		return
 	}
-	r.open = slices.DeleteFunc(r.open, func(o string) bool { return o == id })
 	if b.IsError.Set {
 		k.HostError = &b.IsError.On
 	}

@@ -57,7 +57,6 @@ type execReader struct {
 	total  *host.Usage
 	unsure bool
 	msg    *story.Msg
-	turns  int // of the run, so far
 }
 
 // execFile is one file while it is read.
@@ -75,7 +74,7 @@ func (s *execFile) reader(thread string) {
 	r := s.threads[thread]
 	if r == nil {
 		b := story.New("codex", &host.Keeper{})
-		b.OwnSums = true
+		b.OwnSums, b.EndsTold = true, true
 		r = &execReader{b: b, names: newNamer()}
 		s.threads[thread] = r
 		s.new = append(s.new, r)

@@ -167,9 +167,12 @@ func (r *reader) started(p jsontext.Value, e *story.Event) {
 	}
 	lenient.Into(p, &t)
 	r.task, r.running, r.prompted, r.failed, r.msg = string(t.Turn), true, false, "", nil
+	r.said = text{}
 	if r.agent != nil {
 		r.turn = r.userTurn(string(t.Root), e.At)
+		return
 	}
+	r.b.EndsTold = true // files without beginnings of tasks have no ends either
 }
 
 // userTurn is the turn of the user's that a subagent works for: the one that it
@@ -195,7 +198,13 @@ func (r *reader) completed(p jsontext.Value, e *story.Event) {
 	}
 	lenient.Into(p, &t)
 	r.running, r.msg = false, nil
-	if r.agent != nil || !r.prompted {
+	if r.agent != nil {
+		return
+	}
+	if !r.prompted {
+		if r.said.has { // the turn went on with it
+			r.b.Ended(host.Complete, "", e)
+		}
 		return
 	}
 	last := lenient.String(t.Last)

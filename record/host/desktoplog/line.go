@@ -77,19 +77,20 @@ var cutMark = regexp.MustCompile(`\.\.\.\[(\d{1,12}) chars truncated\]\.\.\.`)
 // behind it; false when the log does not have all of it. lost is about how many
 // bytes the message had then: characters that were left out count as bytes.
 func verbatim(payload string) (msg []byte, lost int64, ok bool) {
-	if m := cutMark.FindStringSubmatchIndex(payload); m != nil {
-		n, _ := strconv.ParseInt(payload[m[2]:m[3]], 10, 64)
-		return nil, n + int64(len(payload)-(m[1]-m[0])), false
+	bare := strings.TrimSuffix(strings.TrimSpace(payload), " { metadata: undefined }")
+	if m := cutMark.FindStringSubmatchIndex(bare); m != nil {
+		n, _ := strconv.ParseInt(bare[m[2]:m[3]], 10, 64)
+		return nil, n + int64(len(bare)-(m[1]-m[0])), false
 	}
 	dec := jsontext.NewDecoder(bytes.NewBufferString(payload), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	v, err := dec.ReadValue()
 	if err != nil {
-		return nil, int64(len(payload)), false
+		return nil, int64(len(bare)), false
 	}
 	end := dec.InputOffset()
 	tail := strings.TrimSpace(payload[end:])
 	if tail != "" && !strings.HasPrefix(tail, "{ metadata") || !isMessage(v) {
-		return nil, int64(len(payload)), false
+		return nil, int64(len(bare)), false
 	}
 	return []byte(strings.TrimSpace(payload[:end])), 0, true
 }

@@ -23,7 +23,7 @@ func importStreams(files []*host.File) ([]*host.Conversation, error) {
 			}
 			if s = bySession[id]; s == nil {
 				s = &stream{b: story.New("gemini-cli", &host.Keeper{})}
-				s.b.OwnSums = true
+				s.b.OwnSums, s.b.EndsTold = true, true
 				bySession[id] = s
 				order = append(order, s)
 			}

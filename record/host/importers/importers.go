@@ -16,6 +16,6 @@ import (
 // back. The neutral format is not in the list; host.Import always knows it.
 func All() []*host.Importer {
 	return []*host.Importer{claudecode.Session, claudecode.Stream, claudecode.Hooks,
-		codex.Rollout, codex.Exec, messages.Messages, messages.AgentsTrace,
+		codex.Rollout, codex.Exec, codex.Hooks, messages.Messages, messages.AgentsTrace,
 		chatgpt.Export, claudeai.Export, gemini.Session, gemini.Stream}
 }

@@ -17,12 +17,23 @@ import (
 func (r *reader) run(n int64, t *top) {
 	c := r.current(n)
 	c.name("openai-agents")
-	e := c.event(n, "")
-	if s := lenient.String(t.Prompt); s != "" {
-		c.prompts = append(c.prompts, hash(s))
-		c.b.Prompt(host.SDK, "", story.Content{Text: s}, e)
-	} else {
-		c.b.Begin(host.SDK, "", e)
+	input, ptr := t.Prompt, "/prompt"
+	if lenient.Null(input) {
+		input, ptr = t.Input, "/input"
+	}
+	switch turns := len(c.b.C.Turns); input.Kind() {
+	case '"', '[':
+		// A list has the history of the runs before it.
+		known := 0
+		if p := promptsOf(input); input.Kind() == '[' && len(p) > len(c.prompts) && prefixed(p, c.prompts) {
+			known = len(c.prompts)
+		}
+		if c.request(n, ptr, input, known); len(c.b.C.Turns) > turns {
+			break
+		}
+		fallthrough
+	default:
+		c.b.Begin(host.SDK, "", c.event(n, ""))
 	}
 	// Which response an item is of is told by the item's id.
 	type resp struct {
@@ -73,7 +84,7 @@ func importTraces(files []*host.File) ([]*host.Conversation, error) {
 	var out []*host.Conversation
 	for _, f := range lenient.Named(files) {
 		r := &traceReader{b: story.New("openai-agents", &host.Keeper{}), traces: map[string]*trace{}, raw: map[string]string{}}
-		r.b.OwnSums = true
+		r.b.OwnSums, r.b.EndsTold = true, true
 		src := host.Source{Path: f.Name, Format: "openai-agents-trace"}
 		if err := lenient.Objects(f, &src, func(n int64, v jsontext.Value) {
 			if kind, ok := r.line(n, v); ok {

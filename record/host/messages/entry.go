@@ -19,6 +19,7 @@ type conv struct {
 	// history says that the entries are re-sent ones: what is known is passed over.
 	history bool
 
+	counted   int             // messages and calls that are in the reader's count
 	prompts   []string        // hashes, in order
 	ids       map[string]bool // of items and calls
 	answers   map[string]bool // hashes of answers' texts
@@ -112,7 +113,11 @@ func (c *conv) request(n int64, ptr string, list jsontext.Value, known int) {
 			}
 			return
 		}
-		c.entry(v, c.event(n, pointer(ptr, i)))
+		at := ptr
+		if list.Kind() == '[' {
+			at = pointer(ptr, i)
+		}
+		c.entry(v, c.event(n, at))
 	})
 	c.history, c.msg = false, nil
 }

@@ -31,6 +31,7 @@ type reader struct {
 	keep  *host.Keeper
 	convs []*conv
 	cur   *conv // that single messages and responses belong to
+	items int   // messages and calls of all conversations
 }
 
 // maxConvs bounds the conversations of one file; past it no new one is begun.
@@ -60,6 +61,23 @@ type top struct {
 }
 
 func (r *reader) record(n int64, raw jsontext.Value) {
+	if r.items > host.MaxItems {
+		r.src.Skip("over the bound")
+		return
+	}
+	r.take(n, raw)
+	c := r.cur // a record adds to one conversation
+	if c == nil {
+		return
+	}
+	size := len(c.b.C.Messages) + len(c.b.C.Calls)
+	r.items += size - c.counted
+	if c.counted = size; r.items > host.MaxItems {
+		r.src.Fail(n, "more than %d messages and calls in one file; what follows is not read", host.MaxItems)
+	}
+}
+
+func (r *reader) take(n int64, raw jsontext.Value) {
 	var t top
 	if !lenient.Into(raw, &t) {
 		r.src.Fail(n, "no record that is known")

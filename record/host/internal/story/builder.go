@@ -14,6 +14,8 @@ type Builder struct {
 	// OwnSums says that the importer gives the turns' figures itself, so that none
 	// are made of the messages' usage.
 	OwnSums bool
+	// EndsTold says that records tell how turns end: the last turn is open without one.
+	EndsTold bool
 
 	turn  *turnState
 	calls map[string]int // by id, in C.Calls; shared ids keep the first
@@ -273,7 +275,7 @@ func (b *Builder) end(last bool) {
 	switch {
 	case s.status != "":
 		t.Status = s.status
-	case b.tail == tailAnswer && (!last || s.last.done()):
+	case b.tail == tailAnswer && (!last || s.last.done() && !b.EndsTold):
 		t.Status = host.Complete
 	case last:
 		t.Status = host.Open
@@ -351,23 +353,20 @@ func (b *Builder) Rewind(n int, why string, src host.Src) {
 	b.Branch(br)
 }
 
-// OneLine is the first line of a text, cut.
+// OneLine is the first line of a text, cut, in valid UTF-8.
 func OneLine(s string) string {
-	const max = 300
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if len(s) > max {
-		s = strings.ToValidUTF8(s[:max], "") + "…"
-	}
-	return s
+	return cut(s, 300)
 }
 
 // Short cuts an id or a word for a note: such a name is a stranger's choice.
-func Short(s string) string {
-	const max = 80
+func Short(s string) string { return cut(s, 80) }
+
+func cut(s string, max int) string {
 	if len(s) > max {
 		return strings.ToValidUTF8(s[:max], "") + "…"
 	}
-	return s
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // Reopen forgets how the turn that grows was said to have ended: it goes on.
