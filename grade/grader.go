@@ -100,7 +100,13 @@ func NewGrader(suite *Suite, o Options) (*Grader, error) {
 
 // Add grades the sessions of one recording. Nothing of r is kept.
 func (g *Grader) Add(r *Recording) {
-	d := graded{id: r.ID, path: r.Path, unreadable: r.Unreadable}
+	w := g.begin(r)
+	w.recording()
+	g.end(w)
+}
+
+func (g *Grader) begin(r *Recording) *work {
+	d := &graded{id: r.ID, path: r.Path, unreadable: r.Unreadable}
 	// The reason is in the JSON, and a path of this machine must not be.
 	if d.unreadable != "" && r.Path != "" {
 		d.unreadable = strings.ReplaceAll(d.unreadable, r.Path, "the file")
@@ -108,17 +114,19 @@ func (g *Grader) Add(r *Recording) {
 			d.unreadable = strings.ReplaceAll(d.unreadable, dir+"/", "")
 		}
 	}
-	w := &work{Grader: g, r: r, d: &d, cache: g.takeCache()}
-	w.recording()
+	return &work{Grader: g, r: r, d: d, cache: g.takeCache()}
+}
+
+func (g *Grader) end(w *work) {
 	g.giveCache(w.cache)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shelf != nil {
-		for i := range d.trials {
-			g.shelf.put(&d.trials[i])
+		for i := range w.d.trials {
+			g.shelf.put(&w.d.trials[i])
 		}
 	}
-	g.done = append(g.done, d)
+	g.done = append(g.done, *w.d)
 }
 
 func (g *Grader) takeCache() *predicate.Schemas {
@@ -162,6 +170,13 @@ type work struct {
 	d *graded
 	// cache is this work's alone while it lasts.
 	cache *predicate.Schemas
+	// apart are sessions that are parts of a trial of several (AddTogether).
+	apart map[string]bool
+}
+
+// unfit says that nothing of the recording may be graded.
+func (w *work) unfit() bool {
+	return w.r.Unreadable != "" || w.o.RequireWhole && (w.r.Torn || w.r.Gaps > 0)
 }
 
 func (w *work) skip(session, why, detail string) {
@@ -188,7 +203,9 @@ func (w *work) recording() {
 		return
 	}
 	for _, s := range r.Sessions {
-		w.session(s)
+		if !w.apart[s.ID] {
+			w.session(s)
+		}
 	}
 }
 

@@ -13,11 +13,26 @@ import (
 	"github.com/sixlink/sixlink/record/session/catalog"
 )
 
-// Talk is a host's transcript as it joins with one session.
+// Talk is a host's transcript as it joins with one session, or with those of one
+// trial.
 type Talk struct {
-	// Join is the conversation's; Wire is the session's place in the result's Wires.
-	Join *hostjoin.Conversation
-	Wire int
+	// Join is the conversation's; Wires are the sessions of the whole join.
+	Join  *hostjoin.Conversation
+	Wires []hostjoin.Wire
+	// Of are the trial's own sessions, by their places in Wires, in order of time.
+	Of []int
+}
+
+// of says which part of the trial a session is, by its place in Wires.
+func (t *Talk) of(wire int) (part int, ok bool) {
+	part = slices.Index(t.Of, wire)
+	return part, part >= 0
+}
+
+// ref names a call on the wire among those of the trial.
+func (t *Talk) ref(w hostjoin.Ref) (predicate.CallRef, bool) {
+	part, ok := t.of(w.Wire)
+	return predicate.CallRef{Seq: predicate.PartSeq(max(part, 0)) + w.Call.Seq, Index: w.Call.Index}, ok
 }
 
 // Talks are the conversations of a result that belong to each session, by recording
@@ -34,7 +49,7 @@ func Talks(r *hostjoin.Result) map[string]map[string][]*Talk {
 			if out[w.Recording] == nil {
 				out[w.Recording] = map[string][]*Talk{}
 			}
-			out[w.Recording][w.Session.ID] = append(out[w.Recording][w.Session.ID], &Talk{Join: c, Wire: p.Wire})
+			out[w.Recording][w.Session.ID] = append(out[w.Recording][w.Session.ID], &Talk{Join: c, Wires: r.Wires, Of: []int{p.Wire}})
 		}
 	}
 	return out
@@ -44,16 +59,22 @@ func Talks(r *hostjoin.Result) map[string]map[string][]*Talk {
 // pair that is the only one possible (hosts.md 5 "Verdict").
 func (t *Talk) right() bool {
 	for _, p := range t.Join.Sessions {
-		if p.Wire == t.Wire && p.Tier <= hostjoin.TierScope {
+		if _, ok := t.of(p.Wire); ok && p.Tier <= hostjoin.TierScope {
 			return true
 		}
 	}
 	for i := range t.Join.Calls {
-		if c := &t.Join.Calls[i]; c.Paired() && c.Session == t.Wire && c.Certainty != hostjoin.Ambiguous {
+		if c := &t.Join.Calls[i]; c.Paired() && t.has(c) && c.Certainty != hostjoin.Ambiguous {
 			return true
 		}
 	}
 	return false
+}
+
+// has says that a call of the host belongs to the trial's sessions.
+func (t *Talk) has(c *hostjoin.Call) bool {
+	_, ok := t.of(c.Session)
+	return ok
 }
 
 // turnsOf maps the conversation's turns to those of the user: work that no prompt
@@ -179,10 +200,10 @@ func (t *Talk) own(ev *predicate.Evidence, s *session.Session) *session.Session 
 	left := map[predicate.CallRef]bool{}
 	for i := range t.Join.WireOnly {
 		w := &t.Join.WireOnly[i]
-		if w.Wire != t.Wire {
+		at, ok := t.ref(w.Ref)
+		if !ok {
 			continue
 		}
-		at := predicate.CallRef{Seq: w.Call.Seq, Index: w.Call.Index}
 		if w.Kind.Explained() {
 			gone[at] = true
 		} else {
@@ -224,7 +245,7 @@ func (t *Talk) place(ev *predicate.Evidence) map[predicate.CallRef]int {
 	var added []predicate.CallEvidence
 	for i := range t.Join.Calls {
 		j := &t.Join.Calls[i]
-		if j.Session != t.Wire {
+		if !t.has(j) {
 			continue
 		}
 		k := &c.Calls[j.Host]
@@ -244,9 +265,9 @@ func (t *Talk) place(ev *predicate.Evidence) map[predicate.CallRef]int {
 			ev.Join.Contradictory++
 		}
 		for n, w := range j.Wires {
-			ref := predicate.CallRef{Seq: w.Call.Seq, Index: w.Call.Index}
+			ref, ok := t.ref(w)
 			e := at[ref]
-			if w.Wire != t.Wire || e == nil {
+			if !ok || e == nil {
 				continue
 			}
 			places[ref] = j.Host
@@ -307,7 +328,7 @@ func (t *Talk) order(ev *predicate.Evidence, places map[predicate.CallRef]int) {
 	hostOnly := map[int]int64{}
 	n := 0
 	for i := range t.Join.Calls {
-		if j := &t.Join.Calls[i]; j.Session == t.Wire && !j.Paired() {
+		if j := &t.Join.Calls[i]; t.has(j) && !j.Paired() {
 			hostOnly[n] = int64(j.Host)
 			n++
 		}
@@ -351,9 +372,10 @@ func (t *Talk) modelResults(ev *predicate.Evidence) {
 	c := t.Join.Talk
 	seen := map[predicate.CallRef]*host.Call{}
 	for i := range t.Join.Calls {
-		if j := &t.Join.Calls[i]; j.Paired() && j.Session == t.Wire && j.Certainty != hostjoin.Ambiguous {
-			w := j.Wire()
-			seen[predicate.CallRef{Seq: w.Seq, Index: w.Index}] = &c.Calls[j.Host]
+		if j := &t.Join.Calls[i]; j.Paired() && t.has(j) && j.Certainty != hostjoin.Ambiguous {
+			if ref, ok := t.ref(j.Wires[j.Effective]); ok {
+				seen[ref] = &c.Calls[j.Host]
+			}
 		}
 	}
 	var out []predicate.ToolResult
@@ -396,12 +418,25 @@ func visibleContent(r *host.CallResult) (*predicate.ResultContent, error) {
 	return out, nil
 }
 
-// elsewhere makes the evidence of calls partial where the conversation has calls in
-// another recording: this session is a part of what happened.
+// server is what tells the server of a session from others.
+func (t *Talk) server(wire int) string {
+	w := &t.Wires[wire]
+	if w.Server != "" {
+		return w.Server
+	}
+	return w.Session.Server.Name
+}
+
+// elsewhere makes the evidence of calls partial where the conversation has calls of
+// the same server in another session: this one is a part of what happened.
 func (t *Talk) elsewhere(ev *predicate.Evidence) {
 	n := len(t.Join.Copied)
 	for i := range t.Join.Calls {
-		if j := &t.Join.Calls[i]; j.Paired() && j.Session != t.Wire {
+		j := &t.Join.Calls[i]
+		if !j.Paired() || t.has(j) {
+			continue
+		}
+		if slices.ContainsFunc(t.Of, func(own int) bool { return t.server(own) == t.server(j.Session) }) {
 			n++
 		}
 	}
@@ -491,7 +526,7 @@ func noteOf(t *Talk) *TalkNote {
 	}
 	for i := range t.Join.Calls {
 		j := &t.Join.Calls[i]
-		if j.Paired() || j.Session != t.Wire {
+		if j.Paired() || !t.has(j) {
 			continue
 		}
 		if len(n.HostOnly) == maxNoted {
@@ -538,4 +573,24 @@ func (r *reader) talk() *TalkNote {
 		n.HostOnly = append(n.HostOnly, r.text())
 	}
 	return n
+}
+
+func putParts(b []byte, parts []Part) []byte {
+	b = putNums(b, []int64{int64(len(parts))})
+	for _, p := range parts {
+		b = putText(putText(putText(b, p.Recording), p.Session), p.Server)
+	}
+	return b
+}
+
+func (r *reader) parts() (out []Part) {
+	nums := r.nums()
+	if len(nums) != 1 || nums[0] < 0 || nums[0] > int64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	for range nums[0] {
+		out = append(out, Part{Recording: r.text(), Session: r.text(), Server: r.text()})
+	}
+	return out
 }

@@ -107,6 +107,10 @@ type Trial struct {
 	Rows  []Row
 	// Calls is how many calls it has.
 	Calls int
+	// Parts are the sessions that one conversation is joined to, where there are
+	// several: Recording and Session are the first one's. A record of the nth part has
+	// n:seq for a name, from the second on (predicate.SeqName).
+	Parts []Part
 	// Talk is the host's transcript that is joined; nil: none.
 	Talk *TalkNote
 	// unfinished: its server was never reached, or refused it.
@@ -114,6 +118,9 @@ type Trial struct {
 	// erred: a gating check could not be decided, or nothing was there to decide on.
 	erred bool
 }
+
+// Part is one session of a trial.
+type Part struct{ Recording, Session, Server string }
 
 // Row is one check's outcome on one trial, or a scorer's.
 type Row struct {

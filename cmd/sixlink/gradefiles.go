@@ -72,9 +72,36 @@ func gradeJoined(s stdio, name string, paths []string, limit int64, key string, 
 	if talks.any() {
 		tellJoin(s, name, r)
 	}
-	joined := grade.Talks(r)
-	gradePlain(s, name, paths, limit, key, func(id string) map[string][]*grade.Talk { return joined[id] }, g)
+	talksOf := grade.Talks(r)
+	joined := func(id string) map[string][]*grade.Talk { return talksOf[id] }
+	for _, ids := range grade.Groups(r) {
+		var group []string
+		for _, id := range ids {
+			i := slices.IndexFunc(paths, func(p string) bool { return got.ids[p] == id })
+			group, paths = append(group, paths[i]), slices.Delete(slices.Clone(paths), i, i+1)
+		}
+		gradeGroup(s, name, group, limit, key, joined, g)
+	}
+	gradePlain(s, name, paths, limit, key, joined, g)
 	return nil
+}
+
+// gradeGroup grades recordings that one conversation is joined to: they are open
+// together.
+func gradeGroup(s stdio, name string, paths []string, limit int64, key string, joined func(id string) map[string][]*grade.Talk, g *grade.Grader) {
+	var recs []*grade.Recording
+	for _, p := range paths {
+		j := gradeJob{path: p, key: key, joined: joined}
+		l, rec := j.open(name, record.Options{MaxDecompressed: limit}, true)
+		if l != nil {
+			defer l.Close()
+		}
+		if rec != nil {
+			recs = append(recs, rec)
+		}
+		s.err.Write(j.told.Bytes())
+	}
+	g.AddTogether(recs)
 }
 
 // gradePlain grades the recordings with the transcripts that joined gives for each;
@@ -140,35 +167,42 @@ type gradeJob struct {
 
 // run grades the file; without alone, a later segment is only marked as one.
 func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone bool) {
+	l, rec := j.open(name, opts, alone)
+	if l != nil {
+		defer l.Close()
+	}
+	if rec != nil {
+		g.Add(rec)
+	}
+}
+
+// open reads the file; rec is nil where it is not to be graded here. l has to be
+// closed, when there is one.
+func (j *gradeJob) open(name string, opts record.Options, alone bool) (l *loaded, rec *grade.Recording) {
 	s := stdio{err: &j.told}
-	var l *loaded
 	r, err := record.Open(j.path, opts)
 	if err == nil {
 		if j.later = r.Header().Segment > 0; j.later && !alone {
 			r.Close()
-			return
+			return nil, nil
 		}
 		l, err = loadFrom(j.path, r, j.key, true)
 	}
 	if err != nil {
 		fail(s, name, err, 0)
-		g.Add(&grade.Recording{ID: contentID(j.path), Path: j.path, Unreadable: err.Error()})
-		return
+		return nil, &grade.Recording{ID: contentID(j.path), Path: j.path, Unreadable: err.Error()}
 	}
-	defer l.Close()
+	rec = &grade.Recording{ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
+		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions}
 	j.more = l.reader.Files()[1:]
-	rec := &grade.Recording{}
-	switch lines, err := l.talk.Lines(); {
-	case j.joined != nil:
+	if j.joined != nil {
 		rec.Joined = j.joined(l.header.ID)
-	case err != nil || lines != nil:
+	} else if lines, err := l.talk.Lines(); err != nil || lines != nil {
 		j.carries = true
-		return
+		return l, nil
 	}
 	ended(s, name, l.path, l.end)
-	*rec = grade.Recording{Joined: rec.Joined, ID: l.header.ID, Path: l.path, Torn: l.end.Torn || l.end.State != record.Sealed,
-		Gaps: int(l.end.Gaps), Labels: l.header.Labels, Sessions: l.sessions}
-	g.Add(rec)
+	return l, rec
 }
 
 // recordings puts the recordings of a folder in the place of each folder, sorted by

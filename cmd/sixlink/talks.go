@@ -176,6 +176,7 @@ func sourceName(c *host.Conversation) string {
 type collected struct {
 	wires    []join.Wire
 	attached []*host.Conversation
+	ids      map[string]string // of the recordings, by path
 }
 
 // collect reads the recordings at paths. One that cannot be read is left out here:
@@ -183,6 +184,7 @@ type collected struct {
 func collect(paths []string, opts record.Options, key string) (collected, error) {
 	parts := make([]collected, len(paths))
 	errs := make([]error, len(paths))
+	ids := make([]string, len(paths))
 	all := make([]int, len(paths))
 	for i := range all {
 		all[i] = i
@@ -194,13 +196,15 @@ func collect(paths []string, opts record.Options, key string) (collected, error)
 			return
 		}
 		defer l.Close()
+		ids[i] = l.header.ID
 		for _, w := range wiresOf(l) {
 			parts[i].wires = append(parts[i].wires, join.Light(w))
 		}
 		parts[i].attached, errs[i] = attachedTo(l)
 	})
-	var out collected
+	out := collected{ids: map[string]string{}}
 	for i := range parts {
+		out.ids[paths[i]] = ids[i]
 		out.wires = append(out.wires, parts[i].wires...)
 		out.attached = append(out.attached, parts[i].attached...)
 	}

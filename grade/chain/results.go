@@ -90,7 +90,7 @@ func (a *analysis) strayReplies() string {
 	var seqs []string
 	for _, c := range a.Session.Calls {
 		for _, s := range c.RepliesWithoutRequest {
-			if text := fmt.Sprint(s); len(seqs) < 8 && !slices.Contains(seqs, text) {
+			if text := predicate.SeqName(s); len(seqs) < 8 && !slices.Contains(seqs, text) {
 				seqs = append(seqs, text)
 			}
 		}

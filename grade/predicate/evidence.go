@@ -90,7 +90,23 @@ func (c *CallEvidence) ID() string { return callID(c.Seq, c.Index) }
 
 func callID(seq int64, index int) string {
 	if index >= 0 {
-		return strconv.FormatInt(seq, 10) + "." + strconv.Itoa(index)
+		return SeqName(seq) + "." + strconv.Itoa(index)
+	}
+	return SeqName(seq)
+}
+
+// PartSeq is the first of the numbers that stand for the records of a trial's nth
+// part, from 0: where one trial is made of several recordings, the same seq is in
+// each. No recording has so many records.
+func PartSeq(part int) int64 { return int64(part) << partBits }
+
+const partBits = 40
+
+// SeqName is a record's seq for people and programs; of the second part on with the
+// part's number, from 1, before it: 2:17.
+func SeqName(seq int64) string {
+	if part := seq >> partBits; part > 0 {
+		return strconv.FormatInt(part+1, 10) + ":" + strconv.FormatInt(seq&(1<<partBits-1), 10)
 	}
 	return strconv.FormatInt(seq, 10)
 }

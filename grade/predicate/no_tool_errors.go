@@ -76,7 +76,7 @@ func (e *ToolError) String() string {
 func (e *ToolError) text() string {
 	at := tool(e.Tool) + " (record " + callID(e.Seq, e.Index)
 	if e.Record != 0 {
-		at += ", seen in " + strconv.FormatInt(e.Record, 10)
+		at += ", seen in " + SeqName(e.Record)
 	}
 	at += ")"
 	switch {

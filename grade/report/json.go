@@ -10,6 +10,7 @@ import (
 
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/chain"
+	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/record/visible"
 )
 
@@ -128,6 +129,15 @@ func jsonTrial(j *writer, t *grade.Trial) {
 				j.key(k).text(t.Labels[k])
 			}
 		})
+		if len(t.Parts) > 0 {
+			j.key("parts").array(len(t.Parts), func(i int) {
+				j.object(func() {
+					j.key("recording").text(t.Parts[i].Recording)
+					j.key("session").text(t.Parts[i].Session)
+					j.key("server").text(t.Parts[i].Server)
+				})
+			})
+		}
 		if n := t.Talk; n != nil {
 			j.key("conversation").object(func() {
 				j.key("host").text(n.Host)
@@ -296,14 +306,19 @@ func (j *writer) maybe(s string) {
 
 func (j *writer) texts(list []string) { j.array(len(list), func(i int) { j.quote(list[i]) }) }
 
-// nums writes numbers on one line.
+// nums writes records on one line: numbers, and texts ("2:17") for those of a
+// trial's second part on.
 func (j *writer) nums(list []int64) {
 	j.out = append(j.out, '[')
 	for i, n := range list {
 		if i > 0 {
 			j.out = append(j.out, ", "...)
 		}
-		j.num(n)
+		if n >= predicate.PartSeq(1) {
+			j.quote(predicate.SeqName(n))
+		} else {
+			j.num(n)
+		}
 	}
 	j.out = append(j.out, ']')
 }

@@ -221,6 +221,9 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 		of = visible.String(c.ID) + ", "
 	}
 	p.hanging(string(t.Word), fmt.Sprintf("%s%s: %s%s", of, p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word, why))
+	for i, part := range t.Parts {
+		p.wrapped("    ", fmt.Sprintf("part %d: %s, server %s", i+1, p.name(v.Paths[part.Recording], part.Recording, part.Session), visible.String(part.Server)))
+	}
 	var drawn []string
 	for i := range t.Chain.Links {
 		l := &t.Chain.Links[i]
@@ -355,7 +358,7 @@ func records(seqs []int64) string {
 	}
 	s := make([]string, len(seqs))
 	for i, n := range seqs {
-		s[i] = fmt.Sprint(n)
+		s[i] = predicate.SeqName(n)
 	}
 	if len(s) == 1 {
 		return " (record " + s[0] + ")"
