@@ -66,7 +66,7 @@ e2e: build
 	$(call quiet,SIXLINK=$(abspath $(BIN)/sixlink) $(GO) test -tags e2e -count 1 -timeout 15m -v ./fixtures/e2e)
 
 # Real hosts (Claude Code, Codex; Linux, Node.js and the npm registry), each in a network namespace with nothing in it but a
-# scripted model: one line for each host and scenario with the chain of its six links. Three minutes, and at first the
+# scripted model: one line for each host and scenario with the chain of its six links. Three to six minutes, and at first the
 # download of 1.3 GB; not in CI. What the hosts left stays in bin/e2e-hosts.
 e2e-hosts: build
 	@mkdir -p $(BIN); SIXLINK=$(abspath $(BIN)/sixlink) E2E_HOSTS_DIR=$(abspath $(BIN)/e2e-hosts) \
