@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,20 +53,10 @@ func (t *talkFlags) check() error {
 
 func (t *talkFlags) any() bool { return len(t.paths) > 0 || t.find }
 
-// read imports the transcripts that are named.
+// read imports the transcripts that are named, together: what goes on in another of
+// them is one conversation.
 func (t *talkFlags) read() ([]*host.Conversation, error) {
-	var out []*host.Conversation
-	for _, p := range t.paths {
-		cs, err := host.Import(p, importers.All(), host.Options{Format: t.format})
-		if err != nil {
-			if !strings.Contains(err.Error(), filepath.Base(p)) {
-				err = fmt.Errorf("%s: %w", p, err)
-			}
-			return nil, err
-		}
-		out = append(out, cs...)
-	}
-	return out, nil
+	return host.ImportTogether(t.paths, importers.All(), host.Options{Format: t.format})
 }
 
 // wiresOf are the sessions of a recording as a join reads them.

@@ -141,8 +141,9 @@ func TestNotSent(t *testing.T) {
 		calls("c3", "a", "{}"), out("c3", `err: "user cancelled MCP tool call"`),
 		calls("c4", "nope", "{}"), out("c4", "unsupported call: mcp__shop__nope"),
 		calls("c5", "a", "{}"), end("c5", `{"Ok":{"content":[{"type":"text","text":"user rejected MCP tool call"}]}}`), out("c5", "user rejected MCP tool call"),
-		calls("c6", "a", `{"q":"cut`), done1)))
-	want := []string{"c1 user-rejected  true", "c2   true", "c3 cancelled  true", "c4  unknown-tool true", "c5   false", "c6   ?"}
+		calls("c6", "a", `{"q":"cut`),
+		calls("c7", "a", "{}"), end("c7", `{"Err":"MCP tool call requires approval, but approval policy is never"}`), done1)))
+	want := []string{"c1 user-rejected  true", "c2   true", "c3 cancelled  true", "c4  unknown-tool true", "c5   false", "c6   ?", "c7 permission-rule  true"}
 	var got []string
 	for _, k := range c.Calls {
 		e := "?"
@@ -216,6 +217,48 @@ func TestSubagent(t *testing.T) {
 	}
 	if s := c.Sources[1]; s.Path != "a-sub.jsonl" || s.Skipped["copied history"] != 3 {
 		t.Errorf("source %+v", s)
+	}
+}
+
+// Old versions (0.105) say in the source alone whose subagent a thread is, and so do
+// subagents of subagents.
+func TestSubagentOfOldVersions(t *testing.T) {
+	file := func(id, source string) *host.File {
+		return host.BytesFile(id+".jsonl", []byte(lines(fmt.Sprintf(`session_meta {"id":%q,"cli_version":"0.105.0","source":%s}`, id, source),
+			start1, user1, calls("call-"+id, "a", "{}"), says("first"), done1)))
+	}
+	spawned := func(by string, depth int) string {
+		return fmt.Sprintf(`{"subagent":{"thread_spawn":{"parent_thread_id":%q,"depth":%d}}}`, by, depth)
+	}
+	for name, row := range map[string]struct {
+		files []*host.File
+		want  []string
+	}{
+		"a subagent":                          {[]*host.File{file("a", spawned("th", 1)), file("th", `"exec"`)}, []string{"th a: call-th call-a@1"}},
+		"a subagent of a subagent":            {[]*host.File{file("a", spawned("b", 2)), file("b", spawned("th", 1)), file("th", `"exec"`)}, []string{"th b a: call-th call-b@1 call-a@2"}},
+		"of another thread":                   {[]*host.File{file("a", spawned("gone", 1)), file("th", `"exec"`)}, []string{"a: call-a", "th: call-th"}},
+		"each says that it is from the other": {[]*host.File{file("a", spawned("b", 1)), file("b", spawned("a", 1))}, []string{"a: call-a", "b: call-b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cs, err := codex.Rollout.Import(row.files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range cs {
+				s := strings.Join(c.SessionIDs, " ") + ":"
+				for _, k := range c.Calls {
+					s += " " + k.HostCallID
+					if k.Agent != nil {
+						s += fmt.Sprintf("@%d", k.Agent.Depth)
+					}
+				}
+				got = append(got, s)
+			}
+			if d := cmp.Diff(row.want, got); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
 	}
 }
 
