@@ -329,6 +329,9 @@ func (t *merger) together(c *CaseSpec) {
 		p.s = t.joined.own(p.s, p.wire)
 		p.ev = Evidence(p.s, p.r.Sessions, t.cache)
 		p.ev.NameServer(p.of.Server)
+		if p.wire >= 0 {
+			t.joined.endTold(p.ev, p.s)
+		}
 		calls += len(p.s.Calls)
 		in.Parts = append(in.Parts, chain.Part{Session: p.s, Of: p.of, Evidence: p.ev})
 	}

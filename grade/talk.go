@@ -23,6 +23,9 @@ type Talk struct {
 	// of the trial each is, nil where the trial is one session.
 	Of    []int
 	Parts []*predicate.Part
+	// EndTold says that a recording is torn, and the transcript tells that no call was
+	// in the end that is missing (see endTold).
+	EndTold bool
 }
 
 // of says whether a session is the trial's, by its place in Wires, and which part.
@@ -559,6 +562,9 @@ func noteOf(t *Talk) *TalkNote {
 	}
 	c := t.Join.Talk
 	n := &TalkNote{Host: c.Host.Name, Verdict: string(t.Join.Verdict), Why: t.Join.Why}
+	if t.EndTold {
+		n.Why += "; a recording is torn, and the transcript tells that no call is missing"
+	}
 	if v := c.Host.Version; v != "" {
 		n.Host += " " + v
 	}

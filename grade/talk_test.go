@@ -30,6 +30,12 @@ type rig struct {
 // edit changes the transcript before.
 func rigOf(t testing.TB, dir, talk, conn string, edit func(*host.Conversation)) rig {
 	t.Helper()
+	return rigCut(t, dir, talk, conn, nil, edit)
+}
+
+// rigCut is rigOf; cut changes the recording before.
+func rigCut(t testing.TB, dir, talk, conn string, cut func(*fixtures.Recording), edit func(*host.Conversation)) rig {
+	t.Helper()
 	cs, err := host.Import(filepath.Join(fixtures.Dir(), "hosts", dir, talk), importers.All(), host.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +49,9 @@ func rigOf(t testing.TB, dir, talk, conn string, edit func(*host.Conversation)) 
 	for _, r := range recs {
 		if r.Header.ID != conn {
 			continue
+		}
+		if cut != nil {
+			cut(r)
 		}
 		rec := decodeCase(t.(*testing.T), r)
 		rec.Labels = r.Header.Labels
