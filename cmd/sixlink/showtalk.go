@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sixlink/sixlink/record/host"
@@ -82,8 +83,8 @@ func (p *printer) story(c *join.Conversation) {
 		default:
 			p.line("    host      (the transcript holds no answer)")
 		}
-		for k := range turn.Usage {
-			p.line("    tokens    %s", visible.String(tokensText(&turn.Usage[k])))
+		for _, u := range told(turn.Usage) {
+			p.line("    tokens    %s", visible.String(tokensText(&u)))
 		}
 	}
 	for i := range c.WireOnly {
@@ -119,6 +120,8 @@ func (p *printer) toolUse(k *host.Call, j *join.Call) {
 	}
 	became := "not of a recorded server"
 	switch {
+	case j == nil && k.Kind == host.BuiltinCall:
+		became = "the host's own tool"
 	case j == nil:
 	case j.Paired():
 		w := j.Wire()
@@ -135,13 +138,32 @@ func (p *printer) toolUse(k *host.Call, j *join.Call) {
 		if j.Contradicts != "" {
 			became += "; " + j.Contradicts
 		}
-	default:
+	case j.HostOnly == join.Unexplained:
+		became = "not in this recording"
+	case j.HostOnly.Explained():
 		became = "never on the wire: " + j.Why
+	default:
+		became = "not in this recording: " + j.Why
 	}
 	if k.Agent != nil {
 		became += ", by a subagent"
 	}
 	p.line("    call      %s %s: %s", visible.String(cut(name, 80)), visible.String(cut(args, wideArgs)), visible.String(became))
+}
+
+// told are figures of tokens, equal ones as one with all its sources.
+func told(all []host.Usage) (out []host.Usage) {
+	for _, u := range all {
+		same := func(o host.Usage) bool {
+			return o.Agents == u.Agents && o.InputUncached == u.InputUncached && o.CacheRead == u.CacheRead && o.CacheWrite == u.CacheWrite && o.Output == u.Output && o.Total == u.Total
+		}
+		if i := slices.IndexFunc(out, same); i >= 0 && u.Source != "" && out[i].Source != "" {
+			out[i].Source += ", " + u.Source
+			continue
+		}
+		out = append(out, u)
+	}
+	return out
 }
 
 func tokensText(u *host.Usage) string {

@@ -146,7 +146,7 @@ func tellJoin(s stdio, name string, r *join.Result) {
 		fmt.Fprintf(s.err, "sixlink %s: %s: transcript of %s, %s, %s: %s, %s", name, visible.String(sourceName(t)), visible.String(what),
 			count(int64(t.TurnCount()), "turn"), count(int64(len(t.Calls)), "tool use"), c.Verdict, visible.String(c.Why))
 		if c.Clock.Pairs > 0 {
-			fmt.Fprintf(s.err, "; clocks differ by %d ms", c.Clock.Shift.Milliseconds())
+			fmt.Fprintf(s.err, "; the wire is %d ms behind the host's calls", c.Clock.Shift.Milliseconds())
 		}
 		fmt.Fprintln(s.err)
 		for _, src := range t.Sources {
