@@ -128,14 +128,12 @@ func (j *joined) join() *host.Conversation {
 	}
 	type place struct{ from, turn int }
 	turns := map[place]int{} // of the whole
-	take := make([]place, 0, len(c.Turns))
 	for i := range c.Turns {
 		from, turn := j.from(&c.Turns[i])
 		if from < 0 {
 			from = len(all) - 1
 		}
 		turns[place{from, turn}] = i
-		take = append(take, place{from, turn})
 		t := movedTurn(all[from].c.Turns[turn], base[from])
 		t.Index = i
 		if from < len(all)-1 || slices.Contains(out.SessionIDs, t.CopiedFrom) {
