@@ -108,7 +108,7 @@ func (r *Recorder) body(e *entry) {
 	masked := r.maskBody(st, data, e.end, e.end == BodyCut || e.whole)
 	st.torn = st.torn && len(data) == 0
 	m := meta{seq: e.after + 1, at: e.at, from: e.from, http: true, bytes: int64(len(data)), ends: 1}
-	if r.pressed && e.extra == nil && len(data) <= maxPiece {
+	if r.pressed && e.extra == nil && len(data) <= pieceLimit {
 		r.storePiece(m, e, off, data, masked, copied)
 		return
 	}
@@ -175,9 +175,9 @@ func openRune(p []byte) int {
 	return 0
 }
 
-// maxPiece is more than a piece can have: 64 KiB, and what was held back of the one
+// pieceLimit is more than a piece can have: 64 KiB, and what was held back of the one
 // before.
-const maxPiece = 1 << 20
+const pieceLimit = 1 << 20
 
 // appendBody appends the line of a piece (FORMAT.md 10). It looks at all of its
 // bytes more than once: under pressure they are stored as they are (see storePiece).

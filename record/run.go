@@ -266,7 +266,7 @@ func (r *runReader) piece(from From, flags uint16, nums [6]int64, masked []Mask,
 	default:
 		return errRun
 	}
-	if e.after < 0 || e.exchange < 1 || len(data) > maxPiece {
+	if e.after < 0 || e.exchange < 1 || len(data) > pieceLimit {
 		return errRun
 	}
 	r.lines, r.rest = appendBody(nil, &e, nums[2], data, masked), rest
