@@ -58,7 +58,7 @@ func (d *differ) sessions(p *pair) {
 	}
 	d.serverRequests(p)
 	c := &d.res.Compared
-	if p.a.Connection.Initialize != nil && p.b.Connection.Initialize != nil || len(both) > 0 {
+	if greeting(p.a.Session) != nil && greeting(p.b.Session) != nil || calls+requests > 0 {
 		c.Sessions++
 	}
 	d.res.Pairs = append(d.res.Pairs, Pair{A: p.a.ID, B: p.b.ID, Basis: p.basis, ServerA: p.a.Server, ServerB: p.b.Server, Client: p.a.Client, Calls: calls, Requests: requests})
@@ -507,21 +507,44 @@ func (d *differ) walk(p *pair, q *two, ctx *pairing, rule func(*change)) *values
 	v.ignored = func(at *path) bool { return d.ignored(tool, method, at) }
 	v.noise = func(at *path, a, b []byte) bool {
 		why, ok := d.matchers.scalar(c, at.last(), a, b)
-		if ok && d.learn == nil {
-			for _, w := range why {
-				d.res.Noise[w]++
-			}
+		if ok {
+			d.pass(why...)
 		}
 		return ok
 	}
 	v.found = func(ch change) {
-		rule(&ch)
-		if ch.rule == "" {
+		if ch.rule == ResultValue && handle(ch.path) {
+			d.pass(noiseSame)
 			return
 		}
+		rule(&ch)
 		d.change(p, q, &ch)
 	}
 	return v
+}
+
+// pass counts values that differ and were let pass.
+func (d *differ) pass(why ...string) {
+	if d.learn == nil {
+		for _, w := range why {
+			d.res.Noise[w]++
+		}
+	}
+}
+
+// handle tells whether the protocol has a value of the server's own making at this
+// place, which means nothing by itself: a cursor, the state of an input round, a task.
+func handle(p *path) bool {
+	if p == nil || p.index {
+		return false
+	}
+	switch {
+	case p.up == nil:
+		return p.name == "nextCursor" || p.name == "requestState"
+	case p.name == "taskId":
+		return p.up.name == "io.modelcontextprotocol/related-task" || p.up.name == "task" && p.up.up == nil
+	}
+	return false
 }
 
 func (d *differ) ignored(tool, method string, at *path) bool {
@@ -532,9 +555,7 @@ func (d *differ) ignored(tool, method string, at *path) bool {
 	for i := range d.opts.Ignore {
 		if p := &d.opts.Ignore[i]; (p.tool == "" || p.tool == tool || p.tool == method) && p.matches(segs) {
 			d.used[i] = true
-			if d.learn == nil {
-				d.res.Noise[noiseIgnored]++
-			}
+			d.pass(noiseIgnored)
 			return true
 		}
 	}

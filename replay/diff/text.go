@@ -252,18 +252,18 @@ func (p *printer) undecided(r *Result) {
 
 // noiseLine says what differs and counts for nothing.
 func noiseLine(r *Result) string {
-	words := map[string]string{MatchUUID: "UUIDs made anew", MatchClock: "times of the session itself", MatchTime: "times", MatchDuration: "durations",
-		noiseTolerance: "numbers within the tolerance", noiseIgnored: "ignored", noiseLearned: "learned as noise", noiseSame: "ids carried over"}
+	words := map[string]string{MatchUUID: "UUIDs made anew", MatchClock: "times of the session", MatchTime: "times", MatchDuration: "durations",
+		noiseTolerance: "numbers within the tolerance", noiseIgnored: "ignored", noiseLearned: "learned as noise", noiseSame: "handles"}
 	var parts []string
 	for _, k := range []string{MatchUUID, MatchClock, MatchTime, MatchDuration, noiseTolerance, noiseSame, noiseIgnored, noiseLearned} {
 		if n := r.Noise[k]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, words[k]))
+			parts = append(parts, fmt.Sprintf("%s (%d)", words[k], n))
 		}
 	}
 	if parts == nil {
 		return ""
 	}
-	return "values that differ and were let pass: " + strings.Join(parts, ", ")
+	return "let pass: " + strings.Join(parts, ", ")
 }
 
 // Summary is the result in one line.
