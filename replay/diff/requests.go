@@ -406,6 +406,11 @@ func (a *asked) ended(s *sess) (outcome, string) {
 	return unanswered, ""
 }
 
+// byClient tells whether the client ended the call.
+func byClient(c *session.Call) bool {
+	return c != nil && (c.State == session.CallCancelled || c.State == session.CallClientGone)
+}
+
 // errorOf is the protocol error that a request was answered by.
 func (a *asked) errorOf() *session.RPCError {
 	if a.call != nil {
@@ -442,6 +447,13 @@ func (d *differ) request(p *pair, q *two, ctx *pairing) {
 	}
 	switch {
 	case x == unknown && y == unknown && whyX == whyY:
+	case x == gaveUp && (y == gaveUp || y == unknown && byClient(q.b.call)):
+		// Over HTTP a client that gives up closes its exchange. The server had not
+		// answered, either time.
+		y = gaveUp
+	case x == gaveUp:
+		d.undecided(tool+method, "how it would have ended before: %s", false, "the client gave up waiting", q.a.id)
+		return
 	case x == unknown:
 		d.undecided(tool+method, "how it ended before: %s", false, whyX, q.a.id)
 		return

@@ -187,7 +187,7 @@ func clip(s string, n int, all bool) string {
 
 // seen says in how many calls, and which.
 func seen(f *Finding, verbose bool) string {
-	var ids []string
+	var ids, sessions []string
 	for _, w := range f.Where {
 		switch {
 		case w.CallA != "" && w.CallB != "":
@@ -197,8 +197,14 @@ func seen(f *Finding, verbose bool) string {
 		case w.CallB != "":
 			ids = append(ids, "B "+w.CallB)
 		case verbose && w.SessionA != "":
-			ids = append(ids, "session "+w.SessionA)
+			sessions = append(sessions, w.SessionA)
 		}
+	}
+	if len(sessions) > 0 {
+		if f.Calls > len(sessions) {
+			sessions = append(sessions, "…")
+		}
+		return fmt.Sprintf("in %s: %s", plural(f.Calls, "session"), strings.Join(sessions, ", "))
 	}
 	if len(ids) == 0 {
 		return ""
