@@ -3,6 +3,7 @@ package diff_test
 import (
 	"encoding/base64"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sixlink/sixlink/fixtures/mutant"
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/replay/diff"
 	"github.com/sixlink/sixlink/replay/key"
@@ -239,6 +241,37 @@ func TestLearn(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// Recordings of two builds teach nothing.
+func TestLearnFromTwoBuilds(t *testing.T) {
+	a, b := play(t, "a", monday, mutant.Session()), play(t, "b", monday, mutant.Session(), "version")
+	if err := new(diff.Noise).Learn(a.recording(t), b.recording(t), byDefault()); !errors.Is(err, diff.ErrBuilds) {
+		t.Error(err)
+	}
+}
+
+// Lists of prompts: arguments count like properties.
+func TestPrompts(t *testing.T) {
+	list := func(arguments string) *tape {
+		r := exchanges("r", monday)
+		r.line(record.Client, `{"jsonrpc":"2.0","id":7,"method":"prompts/list"}`)
+		r.line(record.Server, `{"jsonrpc":"2.0","id":7,"result":{"prompts":[{"name":"p","arguments":`+arguments+`}]}}`)
+		r.end()
+		return r
+	}
+	for name, c := range map[string]struct{ a, b, want string }{
+		"removed":         {`[{"name":"a"},{"name":"b"}]`, `[{"name":"a"}]`, "breaking prompt-argument-removed | prompts/list: /prompts/0/arguments/1 is an argument that was removed"},
+		"added":           {`[{"name":"a"}]`, `[{"name":"a"},{"name":"b"}]`, "non-breaking prompt-argument-added | prompts/list: /prompts/0/arguments/1 is an argument that was added"},
+		"added, required": {`[{"name":"a"}]`, `[{"name":"b","required":true},{"name":"a"}]`, "breaking prompt-argument-now-required | prompts/list: /prompts/0/arguments/0 is an argument that was added and is required"},
+		"required":        {`[{"name":"a"}]`, `[{"name":"a","required":true}]`, "breaking prompt-argument-now-required | prompts/list: /prompts/0/arguments/0/required is required now"},
+		"optional":        {`[{"name":"a","required":true}]`, `[{"name":"a","required":false}]`, "non-breaking prompt-argument-now-optional | prompts/list: /prompts/0/arguments/0/required is no longer required"},
+		"described":       {`[{"name":"a"}]`, `[{"name":"a","description":"x"}]`, "informational listed-changed | prompts/list: /prompts/0/arguments/0/description is described otherwise"},
+	} {
+		if d := cmp.Diff([]string{c.want}, said(compare(t, list(c.a), list(c.b), byDefault()))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }
 

@@ -659,17 +659,7 @@ func (d *differ) results(p *pair, q *two, isError bool, ctx *pairing) {
 				c.text = "the error is told in other words"
 			}
 		case listed && c.path.root() != "nextCursor":
-			switch {
-			case c.rule == ResultElementRemoved && depthOf(c.path) == 2:
-				c.rule, c.text = ListedRemoved, ""
-			case c.rule == ResultElementAdded && depthOf(c.path) == 2:
-				c.rule, c.text = ListedAdded, ""
-			default:
-				c.rule = ListedChanged
-				if c.text == "" {
-					c.text = "is described otherwise"
-				}
-			}
+			relist(c)
 		}
 	})
 	if v.ignored(nil) {
@@ -690,12 +680,36 @@ func (d *differ) results(p *pair, q *two, isError bool, ctx *pairing) {
 	v.objects(nil, object(x), object(y), 0)
 }
 
-func depthOf(p *path) int {
-	n := 0
-	for ; p != nil; p = p.up {
-		n++
+// relist gives a change in a list of resources, templates or prompts its rule: arguments
+// of prompts count like properties of a schema (grading.md 8).
+func relist(c *change) {
+	segs := c.path.segments(false)
+	argument := segs[0] == "prompts" && len(segs) >= 4 && segs[2] == "arguments"
+	required := func(b []byte) bool {
+		ms, _ := jsonscan.Object(b)
+		return string(member(ms, "required")) == "true"
 	}
-	return n
+	switch {
+	case c.rule == ResultElementRemoved && len(segs) == 2:
+		c.rule, c.text = ListedRemoved, ""
+	case c.rule == ResultElementAdded && len(segs) == 2:
+		c.rule, c.text = ListedAdded, ""
+	case argument && len(segs) == 4 && c.rule == ResultElementRemoved:
+		c.rule, c.text = PromptArgumentRemoved, "is an argument that was removed"
+	case argument && len(segs) == 4 && c.rule == ResultElementAdded && required(c.after):
+		c.rule, c.text = PromptArgumentRequired, "is an argument that was added and is required"
+	case argument && len(segs) == 4 && c.rule == ResultElementAdded:
+		c.rule, c.text = PromptArgumentAdded, "is an argument that was added"
+	case argument && len(segs) == 5 && segs[4] == "required" && string(c.after) == "true":
+		c.rule, c.text = PromptArgumentRequired, "is required now"
+	case argument && len(segs) == 5 && segs[4] == "required" && string(c.before) == "true":
+		c.rule, c.text = PromptArgumentOptional, "is no longer required"
+	default:
+		c.rule = ListedChanged
+		if c.text == "" {
+			c.text = "is described otherwise"
+		}
+	}
 }
 
 func inMeta(p *path) bool {
