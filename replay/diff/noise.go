@@ -19,8 +19,8 @@ const (
 	// the call's arguments, each always in the place of the same other one. A server
 	// that hands out the wrong one of two ids is found.
 	MatchUUID = "uuid"
-	// MatchClock: two times, both of them a moment of their own session, or both as
-	// far from their own call. A time that is data (an appointment, a due date), and a
+	// MatchClock: two times, both of them a moment of their own session in the 10 minutes
+	// before the answer, or both as far from their own call. A time that is data (an appointment, a due date), and a
 	// clock in another time zone, are found.
 	MatchClock = "clock"
 	// MatchTime: any two times of day with a date.
@@ -196,6 +196,10 @@ type calling struct {
 // slack is how far clocks of server and recorder may be apart, and how unlike two
 // runs may be.
 const slack = 10 * time.Second
+
+// recent is how long before its call a moment of the session may be: less than clocks
+// of different zones are apart.
+const recent = 10 * time.Minute
 
 // scalar tells whether two values that differ count for nothing, and why. They are
 // JSON texts of the same type.
@@ -390,7 +394,7 @@ func plausible(ns int64) bool {
 func (c *calling) clock(x, y int64) bool {
 	during := func(side int, at int64) bool {
 		s, a := c.span[side], c.answer[side]
-		return s.ok && a.ok && at >= s.first-int64(slack) && at <= a.last+int64(slack)
+		return s.ok && a.ok && at >= max(s.first, a.last-int64(recent))-int64(slack) && at <= a.last+int64(slack)
 	}
 	if during(0, x) && during(1, y) {
 		return true
