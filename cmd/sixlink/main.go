@@ -62,7 +62,19 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), attachVerb(), versionVerb()}
+	return []*verb{
+		recordVerb(),
+		showVerb(),
+		catVerb(),
+		gradeVerb(),
+		diffVerb(),
+		checksVerb(),
+		suiteVerb(),
+		repairVerb(),
+		importVerb(),
+		attachVerb(),
+		versionVerb(),
+	}
 }
 
 func main() { os.Exit(Main()) }
