@@ -51,7 +51,7 @@ func (l *loader) web(rec *record.Record) error {
 			return nil
 		}
 		r := rec.Request
-		x = &webExchange{exchange: &exchange{n: rec.Exchange, method: r.Method, target: r.Target, pos: rec.Seq, session: -1, headless: true,
+		x = &webExchange{exchange: &exchange{n: rec.Exchange, method: r.Method, target: r.Target, host: r.Host, pos: rec.Seq, session: -1, headless: true,
 			key: hidden(r.Headers, r.Masked, "Mcp-Session-Id")}, i: int32(len(l.t.exchanges)), at: rec.At}
 		x.req.dec, _ = coding.New(r.Headers["Content-Encoding"], maxLine)
 		l.t.exchanges = append(l.t.exchanges, x.exchange)

@@ -56,8 +56,7 @@ type Server struct {
 	events []*event // of the session, in order
 	index  *key.Index
 	ids    bool // the recorded server gave out session ids
-	// reply is the HTTP of the recording: which paths are event streams of legacy
-	// HTTP+SSE.
+	// points are the paths of legacy HTTP+SSE's event streams.
 	points map[string]*exchange
 
 	mu    sync.Mutex
@@ -78,6 +77,9 @@ func New(t *Tape, cfg Config) (*Server, error) {
 	}
 	s := &Server{t: t, n: n, cfg: cfg, index: key.NewIndex(cfg.Rules, cfg.MAC), points: map[string]*exchange{}}
 	s.tally.used = map[*event]int{}
+	// Over HTTP a client of the initialize era is told apart by an id, whatever the
+	// recorded transport was.
+	s.ids = t.Header.Transport == "stdio" && t.Sessions[n].Era != session.EraStateless
 	s.events = append(s.events, t.begins[n])
 	for _, ev := range t.events {
 		if ev.session == n || ev.session < 0 {

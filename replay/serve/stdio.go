@@ -224,7 +224,11 @@ func (p *play) line(data []byte, from sink) {
 	for _, e := range all {
 		switch e.kind {
 		case kRequest:
-			if _, made := p.request(data, e, from); made != nil {
+			ev, made := p.request(data, e, from)
+			if made == nil {
+				made = p.s.statusOnly(ev, p.live[ev])
+			}
+			if made != nil {
 				p.last = from
 				from.put(out{made: made})
 			}

@@ -150,6 +150,7 @@ type exchange struct {
 	status         int
 	fields         record.Fields
 	session        int
+	host           string // that the client asked for
 	key            string // the Mcp-Session-Id, or what stands for it
 	given          string // the one of its response
 	endpoint       string // of legacy HTTP+SSE: where this stream's messages are to be posted
