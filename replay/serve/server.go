@@ -164,3 +164,20 @@ func path(target string) string {
 	p, _, _ := strings.Cut(pathOf(target), "?")
 	return p
 }
+
+// Path is where clients of HTTP go: as in the recording, else /mcp.
+func (s *Server) Path() string {
+	for _, ev := range s.events {
+		if ev.x < 0 {
+			continue
+		}
+		x := s.t.exchanges[ev.x]
+		if x.endpoint != "" {
+			return path(x.target)
+		}
+		if len(s.points) == 0 && ev.what == evRequest {
+			return path(x.target)
+		}
+	}
+	return "/mcp"
+}
