@@ -178,8 +178,15 @@ type Options struct {
 	SessionKey string
 }
 
+// Source is a recording to load: a record.Reader.
+type Source interface {
+	Header() *record.Header
+	Next() (*record.Record, error)
+	End() record.End
+}
+
 // Load reads a whole recording. The tape must be closed.
-func Load(r *record.Reader, opts Options) (*Tape, error) {
+func Load(r Source, opts Options) (*Tape, error) {
 	t := &Tape{Header: r.Header(), names: map[string]string{}}
 	d := session.NewDecoder(r.Header(), nopSource{}, session.Options{SessionKey: opts.SessionKey})
 	l := newLoader(t)
