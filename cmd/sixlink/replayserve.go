@@ -23,7 +23,7 @@ import (
 	"github.com/sixlink/sixlink/record/mask"
 	"github.com/sixlink/sixlink/record/session"
 	"github.com/sixlink/sixlink/replay/key"
-	"github.com/sixlink/sixlink/replay/serve"
+	mock "github.com/sixlink/sixlink/replay/serve"
 )
 
 // replayServeFlags are the flags of replay serve.
@@ -71,7 +71,7 @@ func replayServeVerb() *verb {
 			fs.StringArrayVar(&f.ignoreArgs, "ignore-args", nil, "arguments at this `POINTER` do not count (may be repeated)")
 			fs.StringArrayVar(&f.matches, "match-args", nil, "only arguments at this `POINTER` count, for the tools that it means (may be repeated)")
 			fs.StringVar(&f.timing, "timing", "none", "none, recorded, or x2: twice as fast as recorded (any number)")
-			fs.DurationVar(&f.patience, "patience", serve.DefaultPatience, "how long an answer waits for requests that came before it in the recording")
+			fs.DurationVar(&f.patience, "patience", mock.DefaultPatience, "how long an answer waits for requests that came before it in the recording")
 			fs.StringVar(&f.report, "report", "", "write the report as JSON to this `FILE`")
 			fs.BoolVar(&f.allUsed, "all-used", false, "exit code 1 when a recorded request was not made")
 			fs.BoolVar(&f.anyHost, "any-host", false, "answer requests with any Host and Origin, though only this machine is served")
@@ -94,10 +94,10 @@ func replayServeVerb() *verb {
 	return v
 }
 
-func (f *replayServeFlags) config() (cfg serve.Config, err error) {
-	cfg = serve.Config{Session: f.session, Mode: serve.Mode(f.mode), Repeat: f.repeat, Patience: f.patience}
+func (f *replayServeFlags) config() (cfg mock.Config, err error) {
+	cfg = mock.Config{Session: f.session, Mode: mock.Mode(f.mode), Repeat: f.repeat, Patience: f.patience}
 	switch cfg.Mode {
-	case serve.ByKey, serve.Sequential, serve.Strict:
+	case mock.ByKey, mock.Sequential, mock.Strict:
 	default:
 		return cfg, fmt.Errorf("--mode %q is none of key, sequential, strict", f.mode)
 	}
@@ -140,7 +140,7 @@ func parseTiming(s string) (float64, error) {
 	return speed, nil
 }
 
-func runReplayServe(s stdio, name, path string, f *replayServeFlags, cfg serve.Config) int {
+func runReplayServe(s stdio, name, path string, f *replayServeFlags, cfg mock.Config) int {
 	// The client may leave while we write to it: that is an error of the write then, and
 	// the report is still made.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -150,7 +150,7 @@ func runReplayServe(s stdio, name, path string, f *replayServeFlags, cfg serve.C
 	if err != nil {
 		return fail(s, name, err, exitUnknown)
 	}
-	tape, err := serve.Load(r, serve.Options{SessionKey: f.sessionKey})
+	tape, err := mock.Load(r, mock.Options{SessionKey: f.sessionKey})
 	r.Close()
 	if err != nil {
 		return fail(s, name, fmt.Errorf("%s: %w", path, err), exitUnknown)
@@ -160,7 +160,7 @@ func runReplayServe(s stdio, name, path string, f *replayServeFlags, cfg serve.C
 	if err != nil && !f.quiet {
 		fmt.Fprintf(s.err, "sixlink %s: %v: where the recording hides a credential, any value matches\n", name, err)
 	}
-	srv, err := serve.New(tape, cfg)
+	srv, err := mock.New(tape, cfg)
 	if err != nil {
 		return fail(s, name, fmt.Errorf("%s: %w", path, err), exitUnknown)
 	}
@@ -229,7 +229,7 @@ func maskMAC(id string) (func(string) string, error) {
 	return k.MAC, nil
 }
 
-func serveStdio(ctx context.Context, s stdio, srv *serve.Server) error {
+func serveStdio(ctx context.Context, s stdio, srv *mock.Server) error {
 	done := make(chan error, 1)
 	go func() { done <- srv.Stdio(s.in, s.out) }()
 	select {
@@ -246,7 +246,7 @@ func serveStdio(ctx context.Context, s stdio, srv *serve.Server) error {
 // drainReplay is how long open responses may go on after a signal.
 const drainReplay = 500 * time.Millisecond
 
-func serveHTTP(ctx context.Context, s stdio, name string, f *replayServeFlags, srv *serve.Server) error {
+func serveHTTP(ctx context.Context, s stdio, name string, f *replayServeFlags, srv *mock.Server) error {
 	log.SetOutput(io.Discard) // net/http quotes there what clients send
 	addr := f.listen
 	if strings.HasPrefix(addr, ":") {
