@@ -42,7 +42,7 @@ func (l *loader) add(rec *record.Record) error {
 		case c.What == record.Stdout && c.Who == record.ByServer:
 			l.t.items = append(l.t.items, &item{form: itEnd, pos: rec.Seq, at: rec.At, session: -1, x: -1})
 		case c.What == record.Connection, rec.Exchange != 0:
-			l.broken(rec)
+			return l.broken(rec)
 		}
 	}
 	return nil

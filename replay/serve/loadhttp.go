@@ -292,7 +292,7 @@ func (x *webExchange) over(l *loader, seq, at int64) error {
 
 // broken takes a close record of HTTP: a response that the client left was not
 // ended by the server.
-func (l *loader) broken(rec *record.Record) {
+func (l *loader) broken(rec *record.Record) error {
 	c := rec.Close
 	if c.What == record.Connection {
 		if c.Who == record.ByClient {
@@ -301,15 +301,20 @@ func (l *loader) broken(rec *record.Record) {
 			}
 		}
 		delete(l.byConn, c.Conn)
-		return
+		return nil
 	}
 	i, ok := l.byN[rec.Exchange]
 	if !ok || c.What != record.ResponseBody {
-		return
+		return nil
 	}
 	x := l.t.exchanges[i]
 	x.left = x.left || c.Who == record.ByClient
 	x.dropped = x.dropped || c.Who == record.ByServer
+	if open := l.open[rec.Exchange]; open != nil && x.dropped && !open.headed {
+		open.res.cut = true // no response will come
+		return open.over(l, rec.Seq, rec.At)
+	}
+	return nil
 }
 
 func (l *loader) sortedOpen() []*webExchange {
