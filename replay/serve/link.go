@@ -18,7 +18,7 @@ type ref struct {
 
 // link joins what session knows (pairs, sessions) with events and items, and gives
 // every item its owner.
-func (t *Tape) link() {
+func (t *Tape) link(sessions []*session.Session) {
 	events := map[ref]*event{}
 	for _, ev := range t.events {
 		if ev.what != evHTTP {
@@ -33,7 +33,9 @@ func (t *Tape) link() {
 		}
 		msgs[r] = m
 	}
-	for i, s := range t.Sessions {
+	for i, s := range sessions {
+		t.Sessions = append(t.Sessions, Session{ID: s.ID, Era: s.Era, Client: s.Client.Name, Calls: len(s.Calls),
+			Messages: s.Messages[record.Client] + s.Messages[record.Server], FirstSeq: s.FirstSeq, LastSeq: s.LastSeq, ended: s.End.First})
 		t.pair(i, s, events, msgs)
 	}
 	t.assign()
@@ -220,7 +222,7 @@ func (t *Tape) own(n int) {
 	begin := &event{what: evBegin, session: n, x: -1}
 	o := &owner{t: t, last: begin, tokens: map[string]*event{}, ids: map[string]*event{}}
 	if n < len(t.Sessions) {
-		o.ended = t.Sessions[n].End.First
+		o.ended = t.Sessions[n].ended
 	}
 	var events []*event
 	for _, ev := range t.events {

@@ -120,7 +120,7 @@ func choose(t *Tape, n int) (int, error) {
 	}
 	used := -1
 	for i, s := range t.Sessions {
-		if len(s.Calls) == 0 {
+		if s.Calls == 0 {
 			continue
 		}
 		if used >= 0 {
@@ -140,24 +140,24 @@ func choose(t *Tape, n int) (int, error) {
 // maxListed bounds the sessions that a message lists.
 const maxListed = 20
 
-func list(all []*session.Session) string {
+func list(all []Session) string {
 	var out []string
 	for i, s := range all {
 		if i == maxListed {
 			out = append(out, fmt.Sprintf("and %d more", len(all)-i))
 			break
 		}
-		who := s.Client.Name
+		who := s.Client
 		if who == "" {
 			who = "a client that did not say who it is"
 		}
-		out = append(out, fmt.Sprintf("%d: %s, %d calls, %d messages", i+1, visible.String(who), len(s.Calls), s.Messages["client"]+s.Messages["server"]))
+		out = append(out, fmt.Sprintf("%d: %s, %d calls, %d messages", i+1, visible.String(who), s.Calls, s.Messages))
 	}
 	return strings.Join(out, "; ")
 }
 
 // Session is the session that is played.
-func (s *Server) Session() *session.Session { return s.t.Sessions[s.n] }
+func (s *Server) Session() *Session { return &s.t.Sessions[s.n] }
 
 // path is a target without its query, and without scheme and authority.
 func path(target string) string {

@@ -18,7 +18,7 @@ const maxLine = 64 << 20
 type Tape struct {
 	Header   *record.Header
 	End      record.End
-	Sessions []*session.Session
+	Sessions []Session
 	spool    spool
 	names    map[string]string // one copy of each method and tool
 
@@ -27,6 +27,17 @@ type Tape struct {
 	messages  []*message
 	exchanges []*exchange
 	begins    []*event // of each session
+}
+
+// Session is what is known of a recorded session once its messages are events and
+// items: the rest would take memory for every call.
+type Session struct {
+	ID                string
+	Era               session.Era
+	Client            string // as it named itself
+	Calls, Messages   int
+	FirstSeq, LastSeq int64
+	ended             string // who ended it
 }
 
 // what an event is.
@@ -209,12 +220,11 @@ func Load(r Source, opts Options) (*Tape, error) {
 		return nil, err
 	}
 	t.End = r.End()
-	t.Sessions = d.Finish(t.End.State, t.End.Torn).Sessions
 	if err := t.spool.sealed(); err != nil {
 		t.Close()
 		return nil, err
 	}
-	t.link()
+	t.link(d.Finish(t.End.State, t.End.Torn).Sessions)
 	return t, nil
 }
 
