@@ -238,6 +238,7 @@ func TestRecordedHTTPClientCannotTell(t *testing.T) {
 				case st.sent:
 					c.send(st.x)
 				case st.head:
+					ok = c.wait(st.x, "the head", func(lb *liveBody) bool { return lb.status != 0 || lb.done })
 				default:
 					ok = c.wait(st.x, "the next piece", func(lb *liveBody) bool { return len(lb.b) >= st.got || lb.done })
 				}

@@ -176,6 +176,9 @@ func (t *Tape) assign() {
 		}
 	}
 	slices.SortStableFunc(t.events, func(a, b *event) int { return int(a.pos - b.pos) })
+	for i, ev := range t.events {
+		ev.ord = int32(i) + 1 // 0 is the beginning of a session
+	}
 	slices.SortStableFunc(t.items, func(a, b *item) int { return int(a.pos - b.pos) })
 	t.leave()
 }

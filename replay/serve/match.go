@@ -33,7 +33,7 @@ func (p *play) request(data []byte, e envelope, from sink) (ev *event, made []by
 func (p *play) match(method string, params []byte) (ev *event, why string) {
 	take := func(i int) *event {
 		ev := p.s.events[i]
-		p.taken[i] = true
+		p.taken[ev.ord] = true
 		return ev
 	}
 	counts := p.s.cfg.Mode == ByKey || key.ByMethod(method)
@@ -82,7 +82,7 @@ func (p *play) left(found []int) (int, bool) {
 	}
 	from := p.cursors[&found[0]]
 	for i := from; i < len(found); i++ {
-		if !p.taken[found[i]] {
+		if !p.taken[p.s.events[found[i]].ord] {
 			if i-from > 8 {
 				p.cursors[&found[0]] = i
 			}
@@ -105,7 +105,7 @@ func (p *play) window() []int {
 	until := int64(-1)
 	for i := p.first; i < len(p.s.events); i++ {
 		ev := p.s.events[i]
-		if ev.what != evRequest || ev.leave || p.taken[i] || key.ByMethod(ev.method) {
+		if ev.what != evRequest || ev.leave || p.taken[ev.ord] || key.ByMethod(ev.method) {
 			if len(out) == 0 {
 				p.first = i + 1
 			}

@@ -83,7 +83,8 @@ type play struct {
 }
 
 func (s *Server) newPlay() *play {
-	p := &play{s: s, arrived: make([]bool, len(s.events)), skipped: make([]bool, len(s.events)), taken: make([]bool, len(s.events)),
+	n := len(s.t.events) + 1
+	p := &play{s: s, arrived: make([]bool, n), skipped: make([]bool, n), taken: make([]bool, n),
 		live: map[*event]*live{}, open: map[string]*event{}, asked: map[string]*message{}, streams: map[*event]sink{}, cursors: map[*int]int{}, notes: map[string][]*event{}}
 	for _, ev := range s.events {
 		if ev.what == evNotification {
@@ -108,7 +109,7 @@ func (p *play) happened(ev *event, l *live) {
 	p.live[ev] = l
 	p.moved = l.at
 	if len(ev.items) > 0 {
-		p.runs = append(p.runs, &run{ev: ev, live: l, seen: int(ev.ord) + 1, base: ev.at, baseAt: l.at})
+		p.runs = append(p.runs, &run{ev: ev, live: l, seen: p.s.after(ev.pos), base: ev.at, baseAt: l.at})
 	}
 }
 
@@ -284,8 +285,8 @@ func (p *play) tick() {
 	}
 	if low != nil {
 		for i := low.seen; i < len(p.s.events) && p.s.events[i].pos < low.item().pos; i++ {
-			if e := p.s.events[i]; !p.arrived[i] && !(e.what == evReply && p.waits(e)) {
-				p.skipped[i] = true
+			if e := p.s.events[i]; !p.arrived[e.ord] && !(e.what == evReply && p.waits(e)) {
+				p.skipped[e.ord] = true
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -87,7 +88,6 @@ func New(t *Tape, cfg Config) (*Server, error) {
 		}
 	}
 	for i, ev := range s.events {
-		ev.ord = int32(i)
 		if ev.what == evRequest && !ev.leave {
 			params, err := t.spool.read(ev.params)
 			if err != nil {
@@ -158,6 +158,11 @@ func list(all []Session) string {
 
 // Session is the session that is played.
 func (s *Server) Session() *Session { return &s.t.Sessions[s.n] }
+
+// after is where the events begin that came after a place in the order.
+func (s *Server) after(pos int64) int {
+	return sort.Search(len(s.events), func(i int) bool { return s.events[i].pos > pos })
+}
 
 // path is a target without its query, and without scheme and authority.
 func path(target string) string {

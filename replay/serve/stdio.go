@@ -207,7 +207,7 @@ func (p *play) begun() bool {
 	defer p.mu.Unlock()
 	some := false
 	for _, i := range p.s.index.Find("initialize", nil) {
-		if !p.taken[i] {
+		if !p.taken[p.s.events[i].ord] {
 			return false
 		}
 		some = true

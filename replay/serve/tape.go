@@ -77,7 +77,7 @@ type event struct {
 	result key.Key  // of a reply
 
 	items []*item // that it owns, in order
-	ord   int32   // its place among those of the session that is played
+	ord   int32   // its place among those of the tape, from 1
 }
 
 // form is what an item's bytes are.
