@@ -235,17 +235,21 @@ func (res *response) posted(body []byte, all []envelope) {
 			p.streams[x.events[len(x.events)-1]] = res
 		}
 	}
-	for _, m := range made {
-		p.last = res
-		res.put(out{made: m})
-	}
 	res.events = events
 	if res.xi < 0 {
 		for _, ev := range events {
 			if m := s.statusOnly(ev, p.live[ev]); m != nil && ev.what == evRequest {
-				res.put(out{made: m})
+				made = append(made, m)
 			}
 		}
+	}
+	to := sink(res)
+	if p.point != nil && res.xi < 0 {
+		to, res.requests, res.left = p.point, 0, 0 // the response is a mere 202 there
+	}
+	for _, m := range made {
+		p.last = to
+		to.put(out{made: m})
 	}
 	p.pump()
 	p.mu.Unlock()
@@ -307,6 +311,9 @@ func (web *Web) other(res *response) {
 		p.taken[ev.ord] = true
 		if x.long && x.stream {
 			p.streams[ev], p.get = res, res
+			if x.endpoint != "" {
+				p.point = res
+			}
 		}
 		p.happened(ev, &live{sink: res, at: time.Now()})
 	case stream && (web.s.t.Header.Transport == "stdio" || web.streams()):

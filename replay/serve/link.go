@@ -217,13 +217,14 @@ type owner struct {
 	open   []*event // requests that are not answered, in order
 	tokens map[string]*event
 	ids    map[string]*event // the latest request with an id
+	done   map[*event]bool   // answered before they were heard
 	ended  string            // who ended the session
 }
 
 // own gives the items of one session their owners.
 func (t *Tape) own(n int) {
 	begin := &event{what: evBegin, session: n, x: -1}
-	o := &owner{t: t, last: begin, tokens: map[string]*event{}, ids: map[string]*event{}}
+	o := &owner{t: t, last: begin, tokens: map[string]*event{}, ids: map[string]*event{}, done: map[*event]bool{}}
 	if n < len(t.Sessions) {
 		o.ended = t.Sessions[n].ended
 	}
@@ -262,15 +263,18 @@ func (o *owner) hear(ev *event) {
 	if ev.token != "" {
 		o.tokens[ev.token] = ev
 	}
-	if ev.method != "subscriptions/listen" {
+	if ev.method != "subscriptions/listen" && !o.done[ev] { // a server may answer before it has read everything
 		o.open = append(o.open, ev)
 	}
 }
 
 func (o *owner) answered(ev *event) {
-	if i := slices.Index(o.open, ev); i >= 0 {
-		o.open = slices.Delete(o.open, i, i+1)
+	i := slices.Index(o.open, ev)
+	if i < 0 {
+		o.done[ev] = true
+		return
 	}
+	o.open = slices.Delete(o.open, i, i+1)
 }
 
 // give finds the owner of an item, and whose values are exchanged in it.

@@ -75,6 +75,7 @@ type play struct {
 	streams map[*event]sink
 	last    sink // to which something was put last
 	def     sink // of stdio
+	point   sink // of legacy HTTP+SSE: where all answers go
 	get     sink // the client's latest stream for what belongs to no request
 	over    bool // nothing is waited for any more
 	moved   time.Time

@@ -254,3 +254,49 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Over legacy HTTP+SSE every answer comes on the stream, a miss, too.
+func TestMissOverLegacySSE(t *testing.T) {
+	r, err := fixtures.HTTPScript(`
+1 GET /mcp
+1 200 sse
+1 raw "event: endpoint\ndata: http://127.0.0.1:9/post?sessionId=abc\n\n"
+2 POST /post?sessionId=abc {"id":0,"method":"initialize","params":{}}
+2 202 empty
+1 event {"id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}
+`)
+	s := server(t, load(t, r, err), Config{})
+	at := serving(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	res := at.open(ctx, "GET", "", "", "Accept: text/event-stream")
+	stream := bufio.NewReader(res.Body)
+	data := func() string {
+		for {
+			l, err := stream.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, ok := strings.CutPrefix(l, "data: "); ok {
+				return strings.TrimSpace(d)
+			}
+		}
+	}
+	point := data()
+	if !strings.HasPrefix(point, "/post?sessionId=") || strings.HasSuffix(point, "=abc") {
+		t.Fatal(point)
+	}
+	base := at.url
+	at.url = base + point + "&x=" // what do adds is of no matter
+	for _, body := range []string{`{"id":7,"method":"initialize"}`, `{"id":8,"method":"tools/list"}`} {
+		if a := at.do("POST", body, ""); a.status != 202 {
+			t.Errorf("%+v", a)
+		}
+	}
+	if a := data(); !strings.HasPrefix(a, `{"jsonrpc":"2.0","id":7,"result":{"protocolVersion"`) {
+		t.Error(a)
+	}
+	if a := data(); !strings.HasPrefix(a, `{"jsonrpc":"2.0","id":8,"error":{"code":-32019,`) {
+		t.Error(a)
+	}
+}
