@@ -67,7 +67,7 @@ func TestCase96SentAgain(t *testing.T) {
 	s := server(t, load(t, r, err), Config{})
 	web := s.Web()
 	srv := httptest.NewServer(web)
-	defer func() { srv.CloseClientConnections(); srv.Close(); web.Close() }()
+	defer func() { srv.CloseClientConnections(); srv.Close(); web.Close(); transport.CloseIdleConnections() }()
 	id := ""
 	post := func(body string) (string, error) {
 		req, err := http.NewRequest("POST", srv.URL+"/mcp", strings.NewReader(body))

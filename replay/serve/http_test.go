@@ -224,6 +224,7 @@ func TestRecordedHTTPClientCannotTell(t *testing.T) {
 				srv.CloseClientConnections()
 				srv.Close()
 				web.Close()
+				transport.CloseIdleConnections()
 			}()
 			played := map[int64]bool{}
 			for _, x := range tape.exchanges {

@@ -14,7 +14,6 @@ import (
 // many is a recording of n calls with answers of size bytes, made as it is read.
 type many struct {
 	n, size, i int
-	off        [2]int64
 }
 
 func (m *many) Header() *record.Header {

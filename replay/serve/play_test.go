@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/mask"
 )
 
 // Ids and tokens are the live client's, as it spells them; all else is recorded bytes.
@@ -341,5 +344,31 @@ func TestLinesThatAreNoMessage(t *testing.T) {
 	var out bytes.Buffer
 	if err := s.Stdio(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), &out); err != nil || out.Len() != 0 {
 		t.Errorf("a line without an end was answered: %q, %v", out.String(), err)
+	}
+}
+
+// Where the recording hides a credential, the live one is compared by its hash.
+func TestHiddenCredentialsInArguments(t *testing.T) {
+	k := mask.RandomKey()
+	const secret = "hunter2-hunter2-token"
+	r := script(shake + `
+> {"id":1,"method":"tools/call","params":{"name":"a","arguments":{"auth":"Bearer ` + secret + `"}}}
+< {"id":1,"result":"in"}
+`)
+	for _, rec := range r.Records {
+		for _, s := range mask.New(k, secret).Mask(rec.Data, nil) {
+			rec.Masked = append(rec.Masked, record.Mask{Off: s.Off, Len: s.Len, MAC: s.MAC})
+		}
+	}
+	tape := load(t, r, nil)
+	call := func(token string) string {
+		return `{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"auth":"Bearer ` + token + `"}}}`
+	}
+	for token, cfg := range map[string]Config{secret: {MAC: k.MAC}, "another-token": {}} {
+		same(t, token, ask(t, server(t, tape, cfg), call(token)), []string{`{"jsonrpc":"2.0","id":1,"result":"in"}`})
+	}
+	got := ask(t, server(t, tape, Config{MAC: k.MAC}), call("another-token"))
+	if len(got) != 1 || !strings.Contains(got[0], "no recording") || strings.Contains(got[0], secret) {
+		t.Errorf("%q", got)
 	}
 }

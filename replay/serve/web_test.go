@@ -22,7 +22,7 @@ func serving(t *testing.T, s *Server) site {
 	t.Helper()
 	web := s.Web()
 	srv := httptest.NewServer(web)
-	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close(); web.Close() })
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close(); web.Close(); transport.CloseIdleConnections() })
 	return site{t, srv.URL}
 }
 
