@@ -269,7 +269,10 @@ func (o *owner) hear(ev *event) {
 }
 
 func (o *owner) answered(ev *event) {
-	i := slices.Index(o.open, ev)
+	i := len(o.open) - 1 // the latest first: others may never be answered
+	for i >= 0 && o.open[i] != ev {
+		i--
+	}
 	if i < 0 {
 		o.done[ev] = true
 		return

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/sixlink/sixlink/record/visible"
@@ -19,9 +20,10 @@ func (p *play) request(data []byte, e envelope, from sink) (ev *event, made []by
 	if ev.lost != "" {
 		return nil, p.s.missed(id, &Miss{Method: visible.String(e.method), Name: visible.String(ev.name), Why: ev.lost, NearestSeq: ev.seq})
 	}
-	l := &live{id: id, sink: from, at: time.Now(), ident: ident(id)}
+	// Copies: what is kept of a request must not keep all of it.
+	l := &live{id: bytes.Clone(id), sink: from, at: time.Now(), ident: ident(id)}
 	if e.metaToken.ok() {
-		l.token = e.metaToken.of(data)
+		l.token = bytes.Clone(e.metaToken.of(data))
 	}
 	p.open[l.ident] = ev
 	p.s.used(ev)
