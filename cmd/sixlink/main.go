@@ -67,6 +67,7 @@ func verbs() []*verb {
 		showVerb(),
 		catVerb(),
 		gradeVerb(),
+		replayVerb(),
 		diffVerb(),
 		checksVerb(),
 		suiteVerb(),
