@@ -80,6 +80,8 @@ type Grader struct {
 	// sessions are often many.
 	caches []*predicate.Schemas
 	shelf  *shelf // nil: trials stay in memory
+
+	catalogs catalogHashes
 }
 
 // graded is what one recording gave.
@@ -263,6 +265,7 @@ func (w *work) alone(s *session.Session, c *CaseSpec, talk *predicate.Conversati
 	}
 	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
 	t.unreached = unreached
+	t.Facts = w.factsOf(s, serverKey(r, s), ev)
 	w.grade(t, c, chain.Input{Session: s, Evidence: ev})
 	w.d.trials = append(w.d.trials, briefOf(c, t))
 }

@@ -33,18 +33,21 @@ var passK = []int{1, 2, 3, 5, 10}
 
 // count adds up the trials' verdicts.
 func count(trials []*brief) Stats {
-	var s Stats
-	s.Trials = len(trials)
+	var passed, failed int
 	for i := range trials {
 		switch trials[i].word {
 		case Passed:
-			s.Passed++
+			passed++
 		case Failed:
-			s.Failed++
-		default:
-			s.Errored++
+			failed++
 		}
 	}
+	return StatsOf(passed, failed, len(trials)-passed-failed)
+}
+
+// StatsOf are the figures of so many trials.
+func StatsOf(passed, failed, errored int) Stats {
+	s := Stats{Trials: passed + failed + errored, Passed: passed, Failed: failed, Errored: errored}
 	n := int64(s.Eligible())
 	if n == 0 {
 		return s

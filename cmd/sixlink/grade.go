@@ -35,7 +35,7 @@ func gradeVerb() *verb {
 		flags: func(fs *pflag.FlagSet) {
 			given = fs
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
-			fs.StringVar(&format, "format", "text", "text or json")
+			fs.StringVar(&format, "format", "text", "one of "+formatNames(formats()))
 			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
 			fs.BoolVarP(&verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
@@ -47,11 +47,12 @@ func gradeVerb() *verb {
 		},
 	}
 	v.run = func(s stdio, args []string) int {
+		shape, err := report.FormatOf(formats(), format)
 		switch {
+		case err != nil:
+			return usageError(s, v.name, err)
 		case len(args) == 0:
 			return usageError(s, v.name, errors.New("needs a RECORDING"))
-		case format != "text" && format != "json":
-			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
 		case suite == "" && given.Changed("suite"):
 			// A variable that is not set must not turn a suite's gate off.
 			return usageError(s, v.name, errors.New("--suite is empty: name a FILE, or leave the flag out for the built-in checks"))
@@ -86,10 +87,7 @@ func gradeVerb() *verb {
 			return fail(s, v.name, err, exitUsage)
 		}
 		err = deliver(s.out, out, func(w io.Writer) error {
-			if format == "json" {
-				return report.JSON(w, verdict)
-			}
-			return report.Text(w, verdict, report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
+			return shape.Write(w, report.Of(verdict), report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
 		})
 		if err != nil {
 			return fail(s, v.name, err, exitUnknown)

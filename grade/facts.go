@@ -1,0 +1,220 @@
+package grade
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/sixlink/sixlink/grade/internal/value"
+	"github.com/sixlink/sixlink/grade/predicate"
+	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/session/catalog"
+)
+
+// Facts are what a trial was made with and what it took: no check, and no part of its
+// verdict. They are what runs are compared by (grading.md 7.1).
+type Facts struct {
+	// StartedAt is when the trial began by the wall clock of its recording, nanoseconds
+	// since 1970; 0: not known. DurationNs is from its first record to its last.
+	StartedAt, DurationNs int64
+	// Host and HostVersion are the host as its transcript names it, else as it named
+	// itself on the wire; Model is from the transcript alone. Empty: not known.
+	Host, HostVersion, Model string
+	// Servers are those of the trial, in the order of its parts.
+	Servers []ServerFacts
+	Calls   int
+	// ResultBytes are those of the results on the wire.
+	ResultBytes int64
+	Latency     Latency
+	// Tokens are nil when no transcript tells them.
+	Tokens *predicate.Usage
+}
+
+// ServerFacts say which server, and which tools it listed.
+type ServerFacts struct {
+	// Key is the name by which suites know it; Name and Version are its own.
+	Key, Name, Version string
+	// Catalog is the hash of the tools that it listed, whatever their order and
+	// spelling; empty when the list is not whole. Tools is how many there are.
+	Catalog string
+	Tools   int
+}
+
+// Latency holds how long calls took (see [session.Call.DurationNs]): Count of them,
+// and of up to [maxLatencies] all, ascending; of more, so many that are spread evenly
+// over them, the shortest and the longest among them.
+type Latency struct {
+	Count int
+	Ns    []int64
+}
+
+// maxLatencies bounds what a verdict keeps of a trial's latencies: with 256 of them a
+// percentile is off by less than half a percent of the calls.
+const maxLatencies = 256
+
+// latencyOf keeps what is to be kept of ns, which it sorts.
+func latencyOf(ns []int64) Latency {
+	l := Latency{Count: len(ns), Ns: ns}
+	slices.Sort(ns)
+	if len(ns) > maxLatencies {
+		l.Ns = make([]int64, maxLatencies)
+		for i := range l.Ns {
+			l.Ns[i] = ns[i*(len(ns)-1)/(maxLatencies-1)]
+		}
+	}
+	return l
+}
+
+// Percentile of the latencies together, in nanoseconds: linear interpolation at
+// (n-1)·share of the sorted values (grading.md 7.2). ok is false without any.
+func Percentile(of []Latency, share float64) (ns float64, ok bool) {
+	type weighed struct {
+		ns     int64
+		weight float64 // how many calls it stands for
+	}
+	var all []weighed
+	n := 0
+	for i := range of {
+		l := &of[i]
+		for _, ns := range l.Ns {
+			all = append(all, weighed{ns, float64(l.Count) / float64(len(l.Ns))})
+		}
+		n += l.Count
+	}
+	if len(all) == 0 {
+		return 0, false
+	}
+	slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.ns, b.ns) })
+	at := func(rank int) float64 { // of n sorted values
+		seen := 0.0
+		for i := range all {
+			// A rank is within the first value whose weight reaches beyond it; the small
+			// term takes what rounding of shares may have lost.
+			if seen += all[i].weight; seen > float64(rank)+1e-6 {
+				return float64(all[i].ns)
+			}
+		}
+		return float64(all[len(all)-1].ns)
+	}
+	where := float64(float64(n-1) * share)
+	low := int(math.Floor(where))
+	a, b := at(low), at(min(low+1, n-1))
+	return a + float64(float64(b-a)*float64(where-float64(low))), true
+}
+
+// factsOf gathers the facts of a session as a part of a trial. key is its server's.
+func (w *work) factsOf(s *session.Session, key string, ev *predicate.Evidence) Facts {
+	f := Facts{Host: s.Client.Name, HostVersion: s.Client.Version, Calls: len(s.Calls), DurationNs: max(0, s.LastAt-s.FirstAt)}
+	if at, _, ok := w.r.Clock.Between(s.FirstAt); ok {
+		f.StartedAt = at
+	}
+	server := ServerFacts{Key: key, Name: s.Server.Name, Version: s.Server.Version}
+	if l := s.DeclaredCatalog(); l != nil {
+		server.Tools = len(l.Tools)
+		if l.State == catalog.Complete {
+			server.Catalog = w.catalogs.hash(l)
+		}
+	}
+	f.Servers = []ServerFacts{server}
+	for _, c := range s.Calls {
+		f.ResultBytes += c.Result.Len()
+	}
+	ns := make([]int64, len(ev.Timings))
+	for i := range ev.Timings {
+		ns[i] = ev.Timings[i].Ns
+	}
+	f.Latency = latencyOf(ns)
+	f.talk(ev.Conversation)
+	return f
+}
+
+// talk takes what a host's transcript tells.
+func (f *Facts) talk(c *predicate.Conversation) {
+	if c != nil && c.UsageState == session.Complete && c.Usage != nil {
+		u := *c.Usage
+		f.Tokens = &u
+	}
+}
+
+// add takes the facts of another part of the trial; what belongs to the transcript is
+// the trial's as a whole, and not added up.
+func (f *Facts) add(o *Facts) {
+	end := max(f.StartedAt+f.DurationNs, o.StartedAt+o.DurationNs)
+	switch {
+	case f.StartedAt == 0 || o.StartedAt == 0:
+		f.StartedAt, f.DurationNs = max(f.StartedAt, o.StartedAt), max(f.DurationNs, o.DurationNs)
+	default:
+		f.StartedAt = min(f.StartedAt, o.StartedAt)
+		f.DurationNs = end - f.StartedAt
+	}
+	if f.Host == "" {
+		f.Host, f.HostVersion = o.Host, o.HostVersion
+	}
+	f.Servers = append(f.Servers, o.Servers...)
+	f.Calls += o.Calls
+	f.ResultBytes += o.ResultBytes
+}
+
+// catalogHashes remembers the hash of catalogs by that of their raw text: most
+// sessions of a pile have seen the same few.
+type catalogHashes struct {
+	mu   sync.Mutex
+	seen map[[32]byte]string
+}
+
+// maxCatalogHashes bounds what is remembered.
+const maxCatalogHashes = 1024
+
+func (h *catalogHashes) hash(l *catalog.List) string {
+	raw := sha256.New()
+	for i := range l.Tools {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(l.Tools[i].Raw)))
+		raw.Write(n[:])
+		raw.Write(l.Tools[i].Raw)
+	}
+	key := [32]byte(raw.Sum(nil))
+	h.mu.Lock()
+	sum, known := h.seen[key]
+	h.mu.Unlock()
+	if known {
+		return sum
+	}
+	sum = catalogHash(l)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.seen == nil || len(h.seen) >= maxCatalogHashes {
+		h.seen = map[[32]byte]string{}
+	}
+	h.seen[key] = sum
+	return sum
+}
+
+// catalogHash is the lower-case hex SHA-256 of the tools' canonical JSON (grading.md
+// 5.4, numbers exact), sorted, a line each; a tool that cannot be read stands for its
+// own bytes.
+func catalogHash(l *catalog.List) string {
+	tools := make([]string, len(l.Tools))
+	for i := range l.Tools {
+		tools[i] = string(l.Tools[i].Raw)
+		if v, err := value.Parse(l.Tools[i].Raw, value.Options{MaxDepth: catalogDepth}); err == nil {
+			if text, err := value.Canonical(nil, &v, value.Exact); err == nil {
+				tools[i] = string(text)
+			}
+		}
+	}
+	slices.Sort(tools)
+	h := sha256.New()
+	for _, t := range tools {
+		h.Write([]byte(t))
+		h.Write([]byte{'\n'})
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// catalogDepth is how deep a tool's JSON is read for its hash.
+const catalogDepth = 200
