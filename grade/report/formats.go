@@ -23,6 +23,10 @@ func Formats() []Format {
 	return []Format{
 		{"text", Text},
 		{"json", func(w io.Writer, v *Verdict, _ Options) error { return JSON(w, v) }},
+		{"junit", JUnit},
+		{"sarif", SARIF},
+		{"github", GitHub},
+		{"markdown", Markdown},
 	}
 }
 

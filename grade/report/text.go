@@ -196,7 +196,7 @@ func (p *printer) chain(links [6]Link, firstBreak predicate.Link, indent string)
 		if l.State == chain.Failed || l.State == chain.NotMeasured {
 			text := fmt.Sprintf("%s %s: %s", l.Link, l.State, visible.String(l.Text))
 			if l.SameCallAs != "" {
-				text += fmt.Sprintf(" (the same call as record %s above)", l.SameCallAs)
+				text += fmt.Sprintf(" (the same call as record %s above)", visible.String(l.SameCallAs))
 			}
 			p.wrapped(indent+"  ", text)
 		}
@@ -270,7 +270,7 @@ func (p *printer) linkText(l *Link) {
 	}
 	text := visible.String(l.Text)
 	if l.SameCallAs != "" {
-		text += fmt.Sprintf(" (the same call as record %s above)", l.SameCallAs)
+		text += fmt.Sprintf(" (the same call as record %s above)", visible.String(l.SameCallAs))
 	}
 	p.wrapped("    ", text)
 }
