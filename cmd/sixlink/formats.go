@@ -1,8 +1,13 @@
 package main
 
 import (
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/grade/report"
 )
@@ -13,11 +18,86 @@ func formats() []report.Format {
 	return slices.Concat(report.Formats(), []report.Format{})
 }
 
-// formatNames lists them for a flag's help.
-func formatNames(all []report.Format) string {
+// reportOutput are the flags of a verb that writes reports.
+type reportOutput struct {
+	format, path string
+	verbose      bool
+}
+
+// add adds the flags; names are the formats that the verb has.
+func (o *reportOutput) add(fs *pflag.FlagSet, names []string) {
+	fs.StringVar(&o.format, "format", "text", "one of "+strings.Join(names, ", "))
+	fs.StringVarP(&o.path, "output", "o", "", "write the result to this `FILE`")
+}
+
+func formatNames(all []report.Format) []string {
 	var names []string
 	for _, f := range all {
 		names = append(names, f.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// options are those of the report; colours are for terminals alone.
+func (o *reportOutput) options(s stdio) report.Options {
+	return report.Options{Color: o.path == "" && colours(s.out), Verbose: o.verbose}
+}
+
+// deliver writes what write writes, and in the format github the summary of the job
+// beside it, which summary writes as Markdown.
+func (o *reportOutput) deliver(s stdio, write, summary func(w io.Writer) error) error {
+	if err := deliver(s.out, o.path, write); err != nil {
+		return err
+	}
+	if o.format != "github" {
+		return nil
+	}
+	return jobSummary(summary)
+}
+
+// jobSummary appends to the summary of the job, where GitHub names a file for it.
+func jobSummary(write func(w io.Writer) error) error {
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	return err
+}
+
+// inRepository names the suite's files from the root of the repository that a job of
+// GitHub's works in, which annotations and alerts count from, wherever the job's step is.
+func inRepository(files []string) []string {
+	root := os.Getenv("GITHUB_WORKSPACE")
+	if root == "" {
+		return files
+	}
+	out := slices.Clone(files)
+	for i, name := range out {
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
+			out[i] = rel
+		}
+	}
+	return out
+}
+
+// verdictReport writes a verdict.
+func (o *reportOutput) verdictReport(s stdio, f report.Format, v *report.Verdict, source report.Source) error {
+	if o.format == "github" || o.format == "sarif" {
+		v.SuiteFiles = inRepository(v.SuiteFiles)
+	}
+	opts := o.options(s)
+	opts.Source = source
+	return o.deliver(s, func(w io.Writer) error { return f.Write(w, v, opts) }, func(w io.Writer) error { return report.Markdown(w, v, opts) })
 }

@@ -16,9 +16,10 @@ import (
 )
 
 func gradeVerb() *verb {
-	var suite, format, out string
+	var suite string
+	var o reportOutput
 	var only, key string
-	var strict, whole, verbose bool
+	var strict, whole bool
 	var limit int64
 	var overrides grade.Overrides
 	var given *pflag.FlagSet
@@ -35,10 +36,9 @@ func gradeVerb() *verb {
 		flags: func(fs *pflag.FlagSet) {
 			given = fs
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
-			fs.StringVar(&format, "format", "text", "one of "+formatNames(formats()))
-			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
+			o.add(fs, formatNames(formats()))
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
-			fs.BoolVarP(&verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
+			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
 			overrideFlags(fs, &overrides)
@@ -47,7 +47,7 @@ func gradeVerb() *verb {
 		},
 	}
 	v.run = func(s stdio, args []string) int {
-		shape, err := report.FormatOf(formats(), format)
+		shape, err := report.FormatOf(formats(), o.format)
 		switch {
 		case err != nil:
 			return usageError(s, v.name, err)
@@ -86,10 +86,11 @@ func gradeVerb() *verb {
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		err = deliver(s.out, out, func(w io.Writer) error {
-			return shape.Write(w, report.Of(verdict), report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
-		})
-		if err != nil {
+		var source report.Source
+		if o.format != "text" { // whose bytes are those of report without recordings
+			source = &recordingSource{paths: verdict.Paths, opts: record.Options{MaxDecompressed: limit}, key: key}
+		}
+		if err := o.verdictReport(s, shape, report.Of(verdict), source); err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}
 		return verdict.ExitCode()

@@ -193,7 +193,7 @@ type rule struct {
 // ruleOf is the rule of a finding: the doc of its check.
 func ruleOf(f *finding) rule {
 	if d, ok := predicate.DocOf(f.rule); ok {
-		return rule{f.rule, d.Title, d.Text, d.Markdown(), d.Info.Link}
+		return rule{f.rule, d.Title, strings.Join(strings.Fields(d.Text), " "), d.Markdown(), d.Info.Link}
 	}
 	r := rule{id: f.rule, link: f.link}
 	switch link, isLink := strings.CutPrefix(f.rule, "link/"); {

@@ -206,10 +206,8 @@ func stored(t testing.TB, v *Verdict) *Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Paths, s.SuiteFiles = v.Paths, v.SuiteFiles
-	for i := range s.Skipped {
-		s.Skipped[i].Path = v.Paths[s.Skipped[i].Recording]
-	}
+	s.SuiteFiles = v.SuiteFiles
+	s.Locate(v.Paths)
 	return s
 }
 

@@ -39,6 +39,7 @@ func Text(w io.Writer, v *Verdict, o Options) error {
 			switch {
 			case o.Verbose || t.Word != grade.Passed:
 				p.trial(v, c, t, o.Verbose)
+				p.calls(v, t, o.Source)
 				p.line("")
 			case t.FirstBreak != "":
 				p.notGated(v, t)
