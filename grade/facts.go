@@ -69,43 +69,6 @@ func latencyOf(ns []int64) Latency {
 	return l
 }
 
-// Percentile of the latencies together, in nanoseconds: linear interpolation at
-// (n-1)·share of the sorted values (grading.md 7.2). ok is false without any.
-func Percentile(of []Latency, share float64) (ns float64, ok bool) {
-	type weighed struct {
-		ns     int64
-		weight float64 // how many calls it stands for
-	}
-	var all []weighed
-	n := 0
-	for i := range of {
-		l := &of[i]
-		for _, ns := range l.Ns {
-			all = append(all, weighed{ns, float64(l.Count) / float64(len(l.Ns))})
-		}
-		n += l.Count
-	}
-	if len(all) == 0 {
-		return 0, false
-	}
-	slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.ns, b.ns) })
-	at := func(rank int) float64 { // of n sorted values
-		seen := 0.0
-		for i := range all {
-			// A rank is within the first value whose weight reaches beyond it; the small
-			// term takes what rounding of shares may have lost.
-			if seen += all[i].weight; seen > float64(rank)+1e-6 {
-				return float64(all[i].ns)
-			}
-		}
-		return float64(all[len(all)-1].ns)
-	}
-	where := float64(float64(n-1) * share)
-	low := int(math.Floor(where))
-	a, b := at(low), at(min(low+1, n-1))
-	return a + float64(float64(b-a)*float64(where-float64(low))), true
-}
-
 // factsOf gathers the facts of a session as a part of a trial. key is its server's.
 func (w *work) factsOf(s *session.Session, key string, ev *predicate.Evidence) Facts {
 	f := Facts{Host: s.Client.Name, HostVersion: s.Client.Version, Calls: len(s.Calls), DurationNs: max(0, s.LastAt-s.FirstAt)}
@@ -218,3 +181,96 @@ func catalogHash(l *catalog.List) string {
 
 // catalogDepth is how deep a tool's JSON is read for its hash.
 const catalogDepth = 200
+
+// maxMerged bounds the values that [Latencies] holds.
+const maxMerged = 1 << 15
+
+// Latencies gathers the latencies of many trials in bounded memory: up to maxMerged
+// values exactly, beyond that as so many that are spread evenly over them.
+type Latencies struct {
+	list   []Latency
+	values int
+}
+
+// Add takes those of one trial.
+func (l *Latencies) Add(of Latency) {
+	if of.Count == 0 {
+		return
+	}
+	l.list = append(l.list, of)
+	if l.values += len(of.Ns); l.values > maxMerged {
+		s := sortLatencies(l.list)
+		merged := Latency{Count: s.n, Ns: make([]int64, maxMerged/2)}
+		for i := range merged.Ns {
+			merged.Ns[i] = s.at(i * (s.n - 1) / (len(merged.Ns) - 1))
+		}
+		l.list, l.values = []Latency{merged}, len(merged.Ns)
+	}
+}
+
+// Count is how many calls were timed.
+func (l *Latencies) Count() int {
+	n := 0
+	for i := range l.list {
+		n += l.list[i].Count
+	}
+	return n
+}
+
+// Percentile in nanoseconds: linear interpolation at (n-1)·share of the sorted values
+// (grading.md 7.2). ok is false without any.
+func (l *Latencies) Percentile(share float64) (ns float64, ok bool) {
+	s := sortLatencies(l.list)
+	if s.n == 0 {
+		return 0, false
+	}
+	where := float64(float64(s.n-1) * share)
+	low := int(math.Floor(where))
+	a, b := float64(s.at(low)), float64(s.at(min(low+1, s.n-1)))
+	return a + float64(float64(b-a)*float64(where-float64(low))), true
+}
+
+// sorted are values with how many calls are at or below each.
+type sorted struct {
+	ns   []int64
+	upTo []float64
+	n    int
+}
+
+func sortLatencies(list []Latency) sorted {
+	type weighed struct {
+		ns     int64
+		weight float64 // how many calls it stands for
+	}
+	var all []weighed
+	var s sorted
+	for i := range list {
+		l := &list[i]
+		for _, ns := range l.Ns {
+			all = append(all, weighed{ns, float64(l.Count) / float64(len(l.Ns))})
+		}
+		s.n += l.Count
+	}
+	slices.SortFunc(all, func(a, b weighed) int { return cmp.Compare(a.ns, b.ns) })
+	s.ns, s.upTo = make([]int64, len(all)), make([]float64, len(all))
+	sum := 0.0
+	for i, w := range all {
+		sum += w.weight
+		s.ns[i], s.upTo[i] = w.ns, sum
+	}
+	return s
+}
+
+// at is the value of a rank, from 0. The small term takes what rounding of weights may
+// have lost.
+func (s *sorted) at(rank int) int64 {
+	i, _ := slices.BinarySearch(s.upTo, float64(rank)+1e-3)
+	return s.ns[min(i, len(s.ns)-1)]
+}
+
+// Merge takes all that o has.
+func (l *Latencies) Merge(o *Latencies) {
+	for _, of := range o.list {
+		l.Add(of)
+	}
+}

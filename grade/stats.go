@@ -99,3 +99,19 @@ func wilson(k, n int) (low, high float64) {
 	}
 	return low, high
 }
+
+// Newcombe is the 95 % interval of the difference of two pass rates, compare minus base,
+// each of passed of eligible trials (grading.md 7.2). ok is false when a side is empty.
+func Newcombe(basePassed, base, comparePassed, compare int) (low, high float64, ok bool) {
+	if base <= 0 || compare <= 0 {
+		return 0, 0, false
+	}
+	pb, pc := float64(basePassed)/float64(base), float64(comparePassed)/float64(compare)
+	lb, ub := wilson(basePassed, base)
+	lc, uc := wilson(comparePassed, compare)
+	square := func(x float64) float64 { return float64(x * x) }
+	delta := float64(pc - pb)
+	low = delta - math.Sqrt(square(pc-lc)+square(ub-pb))
+	high = delta + math.Sqrt(square(uc-pc)+square(pb-lb))
+	return max(-1, low), min(1, high), true
+}

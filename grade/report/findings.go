@@ -36,7 +36,10 @@ type finding struct {
 
 // text is the message, with how many trials it was seen in.
 func (f *finding) text() string {
-	s := fmt.Sprintf("case %s: %s", visible.String(f.caseID), f.message)
+	s := f.message
+	if f.caseID != "" {
+		s = fmt.Sprintf("case %s: %s", visible.String(f.caseID), f.message)
+	}
 	if f.of > 1 {
 		s += fmt.Sprintf(" (%d of %s)", f.trials, plural(f.of, "trial"))
 	}
@@ -209,9 +212,15 @@ func ruleOf(f *finding) rule {
 	case f.rule == "case":
 		r.title = "The case is decided"
 		r.text = "A case without a trial that could be graded is inconclusive: that is neither a pass nor a failure."
-	case f.rule == "regressed":
+	case f.rule == string(Regressed):
 		r.title = "The case did not regress"
 		r.text = "The case passed in the base run and failed in the new one."
+	case f.rule == string(Undecided):
+		r.title = "The case is decided in both runs"
+		r.text = "The case passed in the base run, and nothing can be said of it in the new one."
+	case strings.HasPrefix(f.rule, "gate/"):
+		r.title = "The gate " + strings.TrimPrefix(f.rule, "gate/") + " passes"
+		r.text = "A gate compares figures of both runs with a limit. Where there are too few samples, or the runs are not of the same cases, it cannot be decided."
 	default:
 		r.title, r.text = f.rule, "This version of sixlink has no doc of this check."
 	}

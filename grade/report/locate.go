@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // Locate says where recordings stand, by their ids.
 func (v *Verdict) Locate(paths map[string]string) {
 	v.Paths = paths
@@ -27,4 +29,10 @@ func (v *Verdict) Recordings() (map[string]bool, error) {
 		}
 	}
 	return ids, nil
+}
+
+// sortedTexts sorts by code point (grading.md 7.1).
+func sortedTexts(list []string) []string {
+	slices.Sort(list)
+	return list
 }
