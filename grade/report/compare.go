@@ -104,7 +104,7 @@ type CaseChange struct {
 	Calls, Tokens, ResultBytes Delta // means of a trial
 	P50, P95                   Delta // of the calls' latency, in milliseconds
 	// BaseBreak and CompareBreak are where most trials broke first; empty links: nowhere.
-	BaseBreak, CompareBreak breakAt
+	BaseBreak, CompareBreak BreakAt
 	// BaseFlaky and CompareFlaky say that it passed and failed within one run.
 	BaseFlaky, CompareFlaky bool
 	// At is where the case stands in the new run's suite.

@@ -103,19 +103,8 @@ func jsonChange(j *writer, c *CaseChange) {
 		j.key("counted").flag(c.Counted)
 		j.key("configChanged").flag(c.ConfigChanged)
 		j.key("breakMoved").flag(c.BreakMoved())
-		for _, b := range []struct {
-			name string
-			at   breakAt
-		}{{"baseBreak", c.BaseBreak}, {"newBreak", c.CompareBreak}} {
-			if b.at.link == "" {
-				j.key(b.name).raw("null")
-				continue
-			}
-			j.key(b.name).object(func() {
-				j.key("link").text(string(b.at.link))
-				j.key("reason").text(string(b.at.reason))
-			})
-		}
+		jsonBreak(j, "baseBreak", c.BaseBreak)
+		jsonBreak(j, "newBreak", c.CompareBreak)
 		j.key("trials").object(func() {
 			j.key("base").num(int64(c.BaseTrials))
 			j.key("new").num(int64(c.CompareTrials))

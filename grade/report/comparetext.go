@@ -114,9 +114,9 @@ func (c *CaseChange) moved() string {
 		return ""
 	}
 	switch {
-	case c.BaseBreak.link == "":
+	case c.BaseBreak.Link == "":
 		return "first break now: " + c.CompareBreak.String()
-	case c.CompareBreak.link == "":
+	case c.CompareBreak.Link == "":
 		return "no first break any more; it was " + c.BaseBreak.String()
 	}
 	return fmt.Sprintf("first break moved: %s, then %s", c.BaseBreak, c.CompareBreak)
@@ -389,7 +389,7 @@ func (c *Comparison) findings() []finding {
 	var out []finding
 	for i := range c.Cases {
 		k := &c.Cases[i]
-		f := finding{caseID: k.ID, rule: string(k.Status), message: k.said(), at: k.At, link: k.CompareBreak.link}
+		f := finding{caseID: k.ID, rule: string(k.Status), message: k.said(), at: k.At, link: k.CompareBreak.Link}
 		switch {
 		case k.Status == Regressed && k.Counted:
 			f.severity = isError

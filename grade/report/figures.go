@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/chain"
@@ -26,25 +25,26 @@ type figures struct {
 	tokensOf              int // of how many trials they are known
 	latency               grade.Latencies
 	// breaks counts first breaks, by link and reason.
-	breaks map[breakAt]int
+	breaks map[BreakAt]int
 	newest int64 // when the newest trial began, nanoseconds since 1970
 	models map[string]bool
 }
 
-type breakAt struct {
-	link   predicate.Link
-	reason chain.Reason
+// BreakAt is where a trial broke first; an empty link: nowhere.
+type BreakAt struct {
+	Link   predicate.Link
+	Reason chain.Reason
 }
 
-func (b breakAt) String() string {
-	if b.link == "" {
+func (b BreakAt) String() string {
+	if b.Link == "" {
 		return "none"
 	}
-	return fmt.Sprintf("%s (%s)", b.link, b.reason)
+	return fmt.Sprintf("%s (%s)", b.Link, b.Reason)
 }
 
 // maxDots bounds the dots of one cell.
-const maxDots = 20
+const maxDots = 19
 
 func (f *figures) add(t *Trial) {
 	switch t.Word {
@@ -72,9 +72,9 @@ func (f *figures) add(t *Trial) {
 	f.latency.Add(t.Facts.Latency)
 	if l := breakOf(t); l != nil {
 		if f.breaks == nil {
-			f.breaks = map[breakAt]int{}
+			f.breaks = map[BreakAt]int{}
 		}
-		f.breaks[breakAt{l.Link, l.Reason}]++
+		f.breaks[BreakAt{l.Link, l.Reason}]++
 	}
 }
 
@@ -130,29 +130,17 @@ func (f *figures) latencyMs(share float64) *float64 {
 }
 
 // usualBreak is where most trials broke first, the earlier link of as many.
-func (f *figures) usualBreak() breakAt {
-	var best breakAt
+func (f *figures) usualBreak() BreakAt {
+	var best BreakAt
 	n := 0
-	for _, b := range slices.SortedFunc(maps.Keys(f.breaks), func(a, b breakAt) int {
-		return cmp.Or(cmp.Compare(slices.Index(chain.Order[:], a.link), slices.Index(chain.Order[:], b.link)), cmp.Compare(a.reason, b.reason))
+	for _, b := range slices.SortedFunc(maps.Keys(f.breaks), func(a, b BreakAt) int {
+		return cmp.Or(cmp.Compare(slices.Index(chain.Order[:], a.Link), slices.Index(chain.Order[:], b.Link)), cmp.Compare(a.Reason, b.Reason))
 	}) {
 		if f.breaks[b] > n {
 			best, n = b, f.breaks[b]
 		}
 	}
 	return best
-}
-
-// dotText draws the dots: + passed, X failed, ? inconclusive.
-func (f *figures) dotText() string {
-	var b strings.Builder
-	for _, d := range f.dots {
-		b.WriteString(map[grade.Word]string{grade.Passed: "+", grade.Failed: "X", grade.Inconclusive: "?"}[d])
-	}
-	if f.trials() > len(f.dots) {
-		b.WriteString("…")
-	}
-	return b.String()
 }
 
 // servers are what the trials of a run were made against, by the key of each.

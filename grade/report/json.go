@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/sixlink/sixlink/grade"
@@ -196,11 +195,7 @@ func jsonRow(j *writer, t *Trial, r *Row) {
 // jsonFacts writes what a trial was made with and what it took; null is not known.
 func jsonFacts(j *writer, f *grade.Facts) {
 	j.key("facts").object(func() {
-		if f.StartedAt == 0 {
-			j.key("startedAt").raw("null")
-		} else {
-			j.key("startedAt").text(time.Unix(0, f.StartedAt).UTC().Format(startFormat))
-		}
+		jsonTime(j, "startedAt", f.StartedAt)
 		j.key("durationNs").num(f.DurationNs)
 		j.key("host").maybe(f.Host)
 		j.key("hostVersion").maybe(f.HostVersion)
