@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ func formats() []report.Format {
 type reportOutput struct {
 	format, path string
 	verbose      bool
+	by           string // what the matrix is by; empty: none is asked for
 }
 
 // add adds the flags; names are the formats that the verb has.
@@ -92,12 +94,32 @@ func inRepository(files []string) []string {
 	return out
 }
 
+// shape finds the format of a verdict's report; the error is one of usage.
+func (o *reportOutput) shape() (report.Format, error) {
+	f, err := report.FormatOf(formats(), o.format)
+	if err != nil || o.by == "" || o.format == "html" { // which shows each matrix anyway
+		return f, err
+	}
+	for _, m := range report.MatrixFormats() {
+		if m.Name == o.format {
+			return report.Format{Name: m.Name, Write: func(w io.Writer, v *report.Verdict, opts report.Options) error {
+				matrix, err := report.MatrixOf(report.By(o.by), v)
+				if err != nil {
+					return err
+				}
+				return m.Write(w, matrix, opts)
+			}}, nil
+		}
+	}
+	return f, errors.New("--by has the formats text, json, markdown and html, and not " + o.format)
+}
+
 // verdictReport writes a verdict.
 func (o *reportOutput) verdictReport(s stdio, f report.Format, v *report.Verdict, source report.Source) error {
 	if o.format == "github" || o.format == "sarif" {
 		v.SuiteFiles = inRepository(v.SuiteFiles)
 	}
 	opts := o.options(s)
-	opts.Source = source
+	opts.Source, opts.By = source, report.By(o.by)
 	return o.deliver(s, func(w io.Writer) error { return f.Write(w, v, opts) }, func(w io.Writer) error { return report.Markdown(w, v, opts) })
 }

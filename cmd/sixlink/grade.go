@@ -37,6 +37,7 @@ func gradeVerb() *verb {
 			given = fs
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
 			o.add(fs, formatNames(formats()))
+			byFlag(fs, &o.by)
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
 			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
@@ -47,7 +48,7 @@ func gradeVerb() *verb {
 		},
 	}
 	v.run = func(s stdio, args []string) int {
-		shape, err := report.FormatOf(formats(), o.format)
+		shape, err := o.shape()
 		switch {
 		case err != nil:
 			return usageError(s, v.name, err)

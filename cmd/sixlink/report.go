@@ -30,6 +30,7 @@ func reportVerb() *verb {
 		},
 		flags: func(fs *pflag.FlagSet) {
 			o.add(fs, formatNames(formats()))
+			byFlag(fs, &o.by)
 			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&suite, "suite", "", "the suite's `FILE`, to point into it")
 			sessionKeyFlag(fs, &key)
@@ -37,7 +38,7 @@ func reportVerb() *verb {
 		},
 	}
 	v.run = func(s stdio, args []string) int {
-		shape, err := report.FormatOf(formats(), o.format)
+		shape, err := o.shape()
 		switch {
 		case err != nil:
 			return usageError(s, v.name, err)

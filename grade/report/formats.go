@@ -51,6 +51,8 @@ type Options struct {
 	// Source has the recordings of the verdict, for reports that show arguments,
 	// results and stderr; nil: none are at hand.
 	Source Source
+	// By is what a matrix over the trials is asked for by; empty: none is.
+	By By
 }
 
 // Source reads recordings that a verdict names by their id.
