@@ -150,6 +150,18 @@ func jsonTrial(j *writer, t *Trial) {
 		if len(t.Parts) > 0 {
 			j.key("parts").array(len(t.Parts), func(i int) { jsonPart(j, &t.Parts[i]) })
 		}
+		if c := t.Conversation; c != nil {
+			j.key("conversation").object(func() {
+				j.key("host").text(c.Host)
+				j.key("session").maybe(c.Session)
+				j.key("join").text(c.Join)
+				j.key("why").text(c.Why)
+				j.key("hostOnly").texts(c.HostOnly)
+				if c.More > 0 {
+					j.key("more").num(int64(c.More))
+				}
+			})
+		}
 		j.key("verdict").text(string(t.Word))
 		j.key("why").maybe(t.Why)
 		jsonLinks(j, t, &t.Links, t.FirstBreak)

@@ -74,8 +74,10 @@ type Trial struct {
 	Labels             map[string]string
 	// Parts are the sessions of a trial over several; empty: it is one session.
 	Parts []Part
-	Word  grade.Word
-	Why   string
+	// Conversation is how the host's transcript joins; nil: none is joined.
+	Conversation *Conversation
+	Word         grade.Word
+	Why          string
 	// Links are in the order of [chain.Order].
 	Links           [6]Link
 	FirstBreak      predicate.Link // empty: none
@@ -83,6 +85,17 @@ type Trial struct {
 	Rows            []Row
 	Runner          []chain.RunnerCheck
 	Facts           grade.Facts
+}
+
+// Conversation is a host's transcript as it joins with a trial.
+type Conversation struct {
+	// Host is the program, Session its own id of the session.
+	Host, Session string
+	// Join is the verdict of the join, Why says it in one line.
+	Join, Why string
+	// HostOnly are the calls that never reached the wire, More counts those beyond.
+	HostOnly []string
+	More     int
 }
 
 // Part is one session of a trial over several; Lost says why nothing of it could be read.

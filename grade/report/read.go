@@ -25,8 +25,11 @@ const (
 // Read reads a verdict's JSON, size bytes of it. Members that this version does not know
 // are left out; what it knows and cannot be is refused. r must stay readable for as long
 // as the verdict is used: trials are read when they are asked for.
-func Read(r io.ReaderAt, size int64) (*Verdict, error) {
-	in := &bounded{r: io.NewSectionReader(r, 0, size)}
+func Read(r io.ReaderAt, size int64) (*Verdict, error) { return read(r, size, maxValue) }
+
+// read is Read with another bound of one value.
+func read(r io.ReaderAt, size, most int64) (*Verdict, error) {
+	in := &bounded{r: io.NewSectionReader(r, 0, size), most: most}
 	rd := &verdictReader{at: r, in: in, d: jsontext.NewDecoder(in)}
 	v, err := rd.verdict()
 	switch {
@@ -38,18 +41,18 @@ func Read(r io.ReaderAt, size int64) (*Verdict, error) {
 	return nil, fmt.Errorf("not a verdict's JSON: %w", err)
 }
 
-// bounded is a reader that gives out no more than maxValue bytes between two calls of
+// bounded is a reader that gives out no more than most bytes between two calls of
 // allow: the decoder holds a value as long as it reads it.
 type bounded struct {
-	r    io.Reader
-	left int64
+	r          io.Reader
+	most, left int64
 }
 
-func (b *bounded) allow() { b.left = maxValue }
+func (b *bounded) allow() { b.left = b.most }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("one value is over %d MiB", maxValue>>20)
+		return 0, fmt.Errorf("one value is over %d bytes", b.most)
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

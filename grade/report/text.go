@@ -221,6 +221,7 @@ func (p *printer) trial(v *Verdict, c *Case, t *Trial, verbose bool) {
 		drawn = append(drawn, p.paint(string(l.State), marks[l.State]+string(l.Link)))
 	}
 	p.line("  %s", strings.Join(drawn, " "))
+	p.conversation(t.Conversation)
 	for i := range t.Links {
 		if l := &t.Links[i]; l.Link == t.FirstBreak {
 			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Records)), false)
@@ -251,6 +252,21 @@ func (p *printer) trial(v *Verdict, c *Case, t *Trial, verbose bool) {
 		}
 	}
 	p.line("  %d of %s passed", passed, plural(len(t.Rows), "check"))
+}
+
+// conversation tells how the host's transcript joins, and which calls never reached the
+// wire.
+func (p *printer) conversation(c *Conversation) {
+	if c == nil {
+		return
+	}
+	p.wrapped("  ", visible.String(fmt.Sprintf("transcript of %s: %s, %s", c.Host, c.Join, c.Why)))
+	for _, text := range c.HostOnly {
+		p.wrapped("    ", "never on the wire: "+visible.String(text))
+	}
+	if c.More > 0 {
+		p.wrapped("    ", fmt.Sprintf("and %d more", c.More))
+	}
 }
 
 // notGated says that a link of a passed trial failed, which no check gates.

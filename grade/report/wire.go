@@ -125,11 +125,21 @@ type wireFacts struct {
 	} `json:"tokens"`
 }
 
+type wireConversation struct {
+	Host     string   `json:"host"`
+	Session  string   `json:"session"`
+	Join     string   `json:"join"`
+	Why      string   `json:"why"`
+	HostOnly []string `json:"hostOnly"`
+	More     int      `json:"more"`
+}
+
 type wireTrial struct {
 	Recording       string            `json:"recording"`
 	Session         string            `json:"session"`
 	Labels          map[string]string `json:"labels"`
 	Parts           []wirePart        `json:"parts"`
+	Conversation    *wireConversation `json:"conversation"`
 	Verdict         string            `json:"verdict"`
 	Why             string            `json:"why"`
 	Links           []wireLink        `json:"links"`
@@ -152,6 +162,9 @@ func (w *wireTrial) trial(f *faults) *Trial {
 		FailureCategory: chain.Category(f.word("failureCategory", w.FailureCategory))}
 	for _, p := range w.Parts {
 		t.Parts = append(t.Parts, Part(p))
+	}
+	if c := w.Conversation; c != nil {
+		t.Conversation = &Conversation{Host: c.Host, Session: c.Session, Join: c.Join, Why: c.Why, HostOnly: c.HostOnly, More: c.More}
 	}
 	if len(w.Links) != len(chain.Order) {
 		f.is(fmt.Errorf("links: expected %d", len(chain.Order)))
