@@ -3,8 +3,8 @@ package grade
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
+	"hash/maphash"
 	"math"
 	"slices"
 	"sync"
@@ -122,39 +122,74 @@ func (f *Facts) add(o *Facts) {
 	f.ResultBytes += o.ResultBytes
 }
 
-// catalogHashes remembers the hash of catalogs by that of their raw text: most
-// sessions of a pile have seen the same few.
+// catalogHashes remembers the hash of catalogs by their raw text: most sessions of a
+// pile have seen the same few, and comparing is many times faster than hashing.
 type catalogHashes struct {
-	mu   sync.Mutex
-	seen map[[32]byte]string
+	mu    sync.Mutex
+	seed  maphash.Seed
+	seen  map[uint64]*catalogSeen
+	bytes int
 }
 
-// maxCatalogHashes bounds what is remembered.
-const maxCatalogHashes = 1024
+type catalogSeen struct {
+	tools []string // raw
+	sum   string
+}
+
+// maxCatalogBytes bounds the text that is remembered; a longer catalog is hashed anew
+// each time.
+const maxCatalogBytes = 4 << 20
 
 func (h *catalogHashes) hash(l *catalog.List) string {
-	raw := sha256.New()
-	for i := range l.Tools {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(l.Tools[i].Raw)))
-		raw.Write(n[:])
-		raw.Write(l.Tools[i].Raw)
-	}
-	key := [32]byte(raw.Sum(nil))
 	h.mu.Lock()
-	sum, known := h.seen[key]
-	h.mu.Unlock()
-	if known {
-		return sum
+	if h.seen == nil {
+		h.seed, h.seen = maphash.MakeSeed(), map[uint64]*catalogSeen{}
 	}
-	sum = catalogHash(l)
+	seed := h.seed
+	h.mu.Unlock()
+	var m maphash.Hash
+	m.SetSeed(seed)
+	size := 0
+	for i := range l.Tools {
+		m.Write(l.Tools[i].Raw)
+		m.WriteByte('\n')
+		size += len(l.Tools[i].Raw) + 64
+	}
+	key := m.Sum64()
+	h.mu.Lock()
+	is := h.seen[key]
+	h.mu.Unlock()
+	if is != nil && is.of(l) {
+		return is.sum
+	}
+	now := &catalogSeen{sum: catalogHash(l)}
+	if size > maxCatalogBytes {
+		return now.sum
+	}
+	for i := range l.Tools {
+		now.tools = append(now.tools, string(l.Tools[i].Raw))
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seen == nil || len(h.seen) >= maxCatalogHashes {
-		h.seen = map[[32]byte]string{}
+	if h.bytes += size; h.bytes > maxCatalogBytes {
+		clear(h.seen)
+		h.bytes = size
 	}
-	h.seen[key] = sum
-	return sum
+	h.seen[key] = now
+	return now.sum
+}
+
+// of says that it is the same text: what it was found by is no proof.
+func (s *catalogSeen) of(l *catalog.List) bool {
+	if len(s.tools) != len(l.Tools) {
+		return false
+	}
+	for i := range s.tools {
+		if s.tools[i] != string(l.Tools[i].Raw) {
+			return false
+		}
+	}
+	return true
 }
 
 // catalogHash is the lower-case hex SHA-256 of the tools' canonical JSON (grading.md
