@@ -24,7 +24,7 @@ func compareFormats() []report.CompareFormat { return report.CompareFormats() }
 
 func compareVerb() *verb {
 	var o reportOutput
-	var suite, key string
+	var suite, key, prices string
 	var limit int64
 	var gates report.Gates
 	gates.FailOn = []report.Status{report.Regressed}
@@ -53,6 +53,7 @@ func compareVerb() *verb {
 			fs.Var(&onceFlag{placeholder: "TIME", set: func(text string) (err error) { gates.MaxP95IncreaseMs, err = milliseconds(text); return err }},
 				"max-p95-increase", "the largest increase of the 95th percentile of the calls' latency, as 250ms")
 			fs.IntVar(&gates.MinSamples, "min-samples", 5, "below `N` trials, or timed calls, a gate on a rate, or on latency, is undecidable")
+			fs.StringVar(&prices, "prices", "", "compare costs, by a JSON `FILE` of prices of a million tokens: {\"MODEL\": {\"input\": 3, \"output\": 15}}")
 			sessionKeyFlag(fs, &key)
 			maxDecompressed(fs, &limit)
 		},
@@ -69,6 +70,17 @@ func compareVerb() *verb {
 		}
 		if err := session.CheckSessionKey(key); err != nil {
 			return usageError(s, v.name, fmt.Errorf("--session-key: %w", err))
+		}
+		if prices != "" {
+			data, err := readSuite(prices) // by the same bound
+			if err == nil {
+				if gates.Prices, err = report.ReadPrices(data); err != nil {
+					err = fmt.Errorf("%s: %w", prices, err)
+				}
+			}
+			if err != nil {
+				return fail(s, v.name, err, exitUsage)
+			}
 		}
 		var sides [2]*report.Verdict
 		for i, arg := range args {

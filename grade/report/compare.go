@@ -102,6 +102,8 @@ type CaseChange struct {
 	BaseTrials, CompareTrials  int
 	PassRate                   Delta
 	Calls, Tokens, ResultBytes Delta // means of a trial
+	Duration                   Delta // the mean of a trial, in milliseconds
+	Cost                       Delta // the mean of a trial, where prices are given
 	P50, P95                   Delta // of the calls' latency, in milliseconds
 	// BaseBreak and CompareBreak are where most trials broke first; empty links: nowhere.
 	BaseBreak, CompareBreak BreakAt
@@ -143,6 +145,7 @@ type Comparison struct {
 	Cases                         []CaseChange
 	PassRate                      Delta // of the cases that count on both sides
 	Calls, Tokens, ResultBytes    Delta
+	Duration, Cost                Delta
 	P50, P95                      Delta
 	// Population says why figures of whole runs cannot be compared; empty: they can
 	// (grading.md 7.2).
@@ -153,6 +156,7 @@ type Comparison struct {
 	// SuiteFiles are those of the new run's suite.
 	SuiteFiles []string
 
+	prices        Prices
 	base, compare figures // of the shared cases
 }
 
@@ -229,6 +233,7 @@ func Compare(base, compare *Verdict, gates Gates) (*Comparison, error) {
 			ids = append(ids, id)
 		}
 	}
+	c.prices = gates.Prices
 	for _, id := range ids {
 		c.Cases = append(c.Cases, c.caseChange(b, n, id))
 	}
@@ -267,6 +272,7 @@ func (c *Comparison) caseChange(b, n *side, id string) CaseChange {
 	out.BaseTrials, out.CompareTrials = f.trials(), g.trials()
 	out.PassRate = Delta{f.rate(), g.rate()}
 	out.Calls, out.ResultBytes = Delta{f.perTrial(f.calls), g.perTrial(g.calls)}, Delta{f.perTrial(f.bytes), g.perTrial(g.bytes)}
+	out.Duration, out.Cost = Delta{f.durationMs(), g.durationMs()}, Delta{f.costPerTrial(c.prices), g.costPerTrial(c.prices)}
 	out.Tokens = Delta{f.tokensPerTrial(), g.tokensPerTrial()}
 	out.P50, out.P95 = Delta{f.latencyMs(0.5), g.latencyMs(0.5)}, Delta{f.latencyMs(0.95), g.latencyMs(0.95)}
 	out.BaseBreak, out.CompareBreak = f.usualBreak(), g.usualBreak()
@@ -309,6 +315,7 @@ func (c *Comparison) whole() {
 	f, g := &c.base, &c.compare
 	c.PassRate = Delta{f.rate(), g.rate()}
 	c.Calls, c.ResultBytes, c.Tokens = Delta{f.perTrial(f.calls), g.perTrial(g.calls)}, Delta{f.perTrial(f.bytes), g.perTrial(g.bytes)}, Delta{f.tokensPerTrial(), g.tokensPerTrial()}
+	c.Duration, c.Cost = Delta{f.durationMs(), g.durationMs()}, Delta{f.costPerTrial(c.prices), g.costPerTrial(c.prices)}
 	c.P50, c.P95 = Delta{f.latencyMs(0.5), g.latencyMs(0.5)}, Delta{f.latencyMs(0.95), g.latencyMs(0.95)}
 }
 
@@ -320,7 +327,10 @@ func (f *figures) merge(o *figures) {
 	f.passed, f.failed, f.errored = f.passed+o.passed, f.failed+o.failed, f.errored+o.errored
 	f.calls, f.bytes, f.durationNs = f.calls+o.calls, f.bytes+o.bytes, f.durationNs+o.durationNs
 	f.longestNs, f.newest = max(f.longestNs, o.longestNs), max(f.newest, o.newest)
-	f.tokens, f.input, f.output, f.tokensOf = f.tokens+o.tokens, f.input+o.input, f.output+o.output, f.tokensOf+o.tokensOf
+	f.tokens, f.tokensOf, f.usedOf = f.tokens+o.tokens, f.tokensOf+o.tokensOf, f.usedOf+o.usedOf
+	for _, model := range sortedKeys(o.used) {
+		f.uses(model, o.used[model])
+	}
 	f.latency.Merge(&o.latency)
 }
 
@@ -359,6 +369,8 @@ type Gates struct {
 	MaxP95IncreaseMs *float64
 	// MinSamples is how many samples each side must have for either; 0: 5.
 	MinSamples int
+	// Prices are no gate: with them costs are compared.
+	Prices Prices
 }
 
 // defaultMinSamples is how few samples say anything (grading.md 7.2).

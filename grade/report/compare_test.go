@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/grade/predicate"
 )
 
 // The facts of grading.md 7.1.
@@ -280,5 +281,42 @@ func TestCompareReadBack(t *testing.T) {
 	var doc map[string]any
 	if err := json.Unmarshal(renderCompare(t, c, "json"), &doc); err != nil || doc["schema"] != CompareSchema || doc["verdict"] != "failed" {
 		t.Errorf("%v %v", err, doc["verdict"])
+	}
+}
+
+// Costs are known where each trial tells its model and tokens, and each model has a price.
+func TestCompareCosts(t *testing.T) {
+	run := func(model string, input, output int64) *Verdict {
+		v := Of(gradeAll(t, suiteOf(t, map[string]int{"a": 1000}), runOf("1", map[string][]int{"a": {40, 40}})...))
+		each := v.Cases[0].each
+		v.Cases[0].each = func(do func(*Trial) error) error {
+			return each(func(t *Trial) error {
+				t.Facts.Model, t.Facts.Tokens = model, &predicate.Usage{Input: input, Output: output, Total: -1}
+				return do(t)
+			})
+		}
+		return v
+	}
+	prices, err := ReadPrices([]byte(`{"m": {"input": 2, "output": 10}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compared(t, run("m", 1e6, 1e5), run("m", 2e6, 1e5), Gates{Prices: prices})
+	if *c.Cases[0].Cost.Base != 3 || *c.Cases[0].Cost.Compare != 5 || *c.Cost.Compare != 5 || *c.Tokens.Base != 1.1e6 {
+		t.Errorf("%+v", c.Cases[0])
+	}
+	for name, c := range map[string]*Comparison{
+		"no price of it": compared(t, run("m", 1, 1), run("n", 1, 1), Gates{Prices: prices}),
+		"no prices":      compared(t, run("m", 1, 1), run("m", 1, 1), Gates{}),
+		"no output":      compared(t, run("m", 1, 1), run("m", 1, -1), Gates{Prices: prices}),
+	} {
+		if delta, _ := c.Cost.Of(); delta != nil {
+			t.Errorf("%s: %v", name, *delta)
+		}
+	}
+	for _, bad := range []string{`{"m": {"input": -1, "output": 0}}`, `{"m": {"in": 1}}`, `[]`, ``} {
+		if _, err := ReadPrices([]byte(bad)); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
 	}
 }

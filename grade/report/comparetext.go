@@ -153,11 +153,11 @@ type figure struct {
 }
 
 func (c *CaseChange) figures() []figure {
-	return []figure{{"calls", c.Calls, number}, {"tokens", c.Tokens, number}, {"p50", c.P50, milliseconds}, {"p95", c.P95, milliseconds}, {"result bytes", c.ResultBytes, number}}
+	return []figure{{"calls", c.Calls, number}, {"tokens", c.Tokens, number}, {"cost", c.Cost, money}, {"duration", c.Duration, milliseconds}, {"p50", c.P50, milliseconds}, {"p95", c.P95, milliseconds}, {"result bytes", c.ResultBytes, number}}
 }
 
 func (c *Comparison) figures() []figure {
-	return []figure{{"pass rate", c.PassRate, decimals}, {"calls", c.Calls, number}, {"tokens", c.Tokens, number}, {"p50", c.P50, milliseconds}, {"p95", c.P95, milliseconds}, {"result bytes", c.ResultBytes, number}}
+	return []figure{{"pass rate", c.PassRate, decimals}, {"calls", c.Calls, number}, {"tokens", c.Tokens, number}, {"cost", c.Cost, money}, {"duration", c.Duration, milliseconds}, {"p50", c.P50, milliseconds}, {"p95", c.P95, milliseconds}, {"result bytes", c.ResultBytes, number}}
 }
 
 // number shows a mean: a whole number as it is, else one decimal.
@@ -167,6 +167,8 @@ func number(x float64) string {
 	}
 	return fmt.Sprintf("%.1f", x)
 }
+
+func money(x float64) string { return fmt.Sprintf("%.4f", x) }
 
 func milliseconds(ms float64) string { return duration(ms * 1e6) }
 
@@ -270,11 +272,11 @@ func CompareMarkdown(w io.Writer, c *Comparison, o Options) error {
 		}
 	}
 	m.line("")
-	m.line("| status | case | passed | first break | flaky | calls | tokens | p50 | p95 | result bytes |")
-	m.line("|---|---|---|---|---|---|---|---|---|---|")
+	m.line("| status | case | passed | first break | flaky | calls | tokens | cost | duration | p50 | p95 | result bytes |")
+	m.line("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for i, k := range c.sorted() {
 		if i == mdCases {
-			m.line("| … | and %s more | | | | | | | | |", plural(len(c.Cases)-i, "case"))
+			m.line("| … | and %s more | | | | | | | | | | |", plural(len(c.Cases)-i, "case"))
 			break
 		}
 		name := cell(code(k.ID))

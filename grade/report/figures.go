@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/sixlink/sixlink/grade"
 	"github.com/sixlink/sixlink/grade/chain"
 	"github.com/sixlink/sixlink/grade/predicate"
@@ -21,13 +23,15 @@ type figures struct {
 	durationNs int64 // of all
 	longestNs  int64
 	// tokens are those of all trials, as long as each tells them.
-	tokens, input, output int64
-	tokensOf              int // of how many trials they are known
-	latency               grade.Latencies
+	tokens   int64
+	tokensOf int // of how many trials they are known
+	// used are input and output tokens by model, of usedOf trials.
+	used    map[string][2]int64
+	usedOf  int
+	latency grade.Latencies
 	// breaks counts first breaks, by link and reason.
 	breaks map[BreakAt]int
 	newest int64 // when the newest trial began, nanoseconds since 1970
-	models map[string]bool
 }
 
 // BreakAt is where a trial broke first; an empty link: nowhere.
@@ -65,9 +69,11 @@ func (f *figures) add(t *Trial) {
 	f.newest = max(f.newest, t.Facts.StartedAt)
 	if u := t.Facts.Tokens; u != nil && totalOf(u) >= 0 {
 		f.tokens += totalOf(u)
-		f.input += max(0, u.Input)
-		f.output += max(0, u.Output)
 		f.tokensOf++
+		if t.Facts.Model != "" && u.Input >= 0 && u.Output >= 0 {
+			f.uses(t.Facts.Model, [2]int64{u.Input, u.Output})
+			f.usedOf++
+		}
 	}
 	f.latency.Add(t.Facts.Latency)
 	if l := breakOf(t); l != nil {
@@ -117,6 +123,70 @@ func (f *figures) tokensPerTrial() *float64 {
 		return nil
 	}
 	return f.perTrial(f.tokens)
+}
+
+// uses adds tokens of a model. Models beyond maxServers share a name that has no price.
+func (f *figures) uses(model string, n [2]int64) {
+	if f.used == nil {
+		f.used = map[string][2]int64{}
+	}
+	was, known := f.used[model]
+	if !known && len(f.used) >= maxServers {
+		model = ""
+		was = f.used[model]
+	}
+	f.used[model] = [2]int64{was[0] + n[0], was[1] + n[1]}
+}
+
+// Prices are what a million tokens cost, by model, in one currency.
+type Prices map[string]Price
+
+// Price is what a million tokens of a model cost.
+type Price struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// ReadPrices reads {"MODEL": {"input": 3, "output": 15}}.
+func ReadPrices(data []byte) (Prices, error) {
+	var p Prices
+	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {
+		return nil, err
+	}
+	for _, model := range sortedKeys(p) {
+		if p[model].Input < 0 || p[model].Output < 0 {
+			return nil, fmt.Errorf("the price of %q is negative", model)
+		}
+	}
+	return p, nil
+}
+
+// costPerTrial is nil where a trial does not tell its model and tokens, or a model has no
+// price.
+func (f *figures) costPerTrial(p Prices) *float64 {
+	if f.trials() == 0 || f.usedOf < f.trials() || p == nil {
+		return nil
+	}
+	sum := 0.0
+	for _, model := range sortedKeys(f.used) {
+		price, known := p[model]
+		if !known {
+			return nil
+		}
+		sum += float64(f.used[model][0])*price.Input/1e6 + float64(f.used[model][1])*price.Output/1e6
+	}
+	sum /= float64(f.trials())
+	return &sum
+}
+
+// durationMs is the mean of a trial; nil without one.
+func (f *figures) durationMs() *float64 {
+	ns := f.perTrial(f.durationNs)
+	if ns == nil {
+		return nil
+	}
+	ms := *ns / 1e6
+	return &ms
 }
 
 // latencyMs is a percentile in milliseconds; nil where nothing was timed.
