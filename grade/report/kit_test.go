@@ -164,7 +164,7 @@ var (
 func shopRun() []made {
 	slow := found
 	slow.ms = 4000
-	nowhere := call{"find_order", `{"id":7}`, broke("no <order> 7|\u202e\x1b[31m`@all` \x00 ]]> ::error::x"), 15}
+	nowhere := call{"find_order", `{"id":7}`, broke("no <order> 7|\u202e\x1b[31m`@all` \x00 ]]> ::error::x [a](https://b)"), 15}
 	return []made{
 		{id: "a1", labels: of("find"), calls: []call{found}},
 		{id: "a2", labels: of("find"), calls: []call{found}},

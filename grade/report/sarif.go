@@ -68,6 +68,7 @@ func sarif(w io.Writer, run *sarifRun) error {
 			rules = append(rules, ruleOf(f))
 		}
 	}
+	prints := map[string]int{} // how often a case has had a rule
 	j := &writer{w: w}
 	j.object(func() {
 		j.key("$schema").text("https://json.schemastore.org/sarif-2.1.0.json")
@@ -92,7 +93,7 @@ func sarif(w io.Writer, run *sarifRun) error {
 							}
 							j.object(func() {
 								j.key("level").text("note")
-								j.key("message").object(func() { j.key("text").text(text) })
+								j.key("message").object(func() { j.key("text").text(noLinks(text)) })
 							})
 						})
 					})
@@ -100,7 +101,9 @@ func sarif(w io.Writer, run *sarifRun) error {
 				j.key("columnKind").text("unicodeCodePoints")
 				j.key("results").array(len(run.findings), func(i int) {
 					f := &run.findings[i]
-					sarifResult(j, run, f, index[f.rule])
+					of := f.caseID + "\x00" + f.rule
+					prints[of]++
+					sarifResult(j, run, f, index[f.rule], prints[of])
 					if len(j.out) > flushSize {
 						j.flush()
 					}
@@ -137,7 +140,7 @@ func sarifRule(j *writer, r *rule) {
 	})
 }
 
-func sarifResult(j *writer, run *sarifRun, f *finding, ruleIndex int) {
+func sarifResult(j *writer, run *sarifRun, f *finding, ruleIndex, nth int) {
 	kind, level := "fail", map[severity]string{isError: "error", isWarning: "warning", isNote: "note"}[f.severity]
 	if f.severity == isOpen {
 		kind, level = "open", "none" // SARIF 2.1.0, 3.27.10: a kind other than fail has no level
@@ -147,7 +150,7 @@ func sarifResult(j *writer, run *sarifRun, f *finding, ruleIndex int) {
 		j.key("ruleIndex").num(int64(ruleIndex))
 		j.key("kind").text(kind)
 		j.key("level").text(level)
-		j.key("message").object(func() { j.key("text").text(f.text()) })
+		j.key("message").object(func() { j.key("text").text(noLinks(f.text())) })
 		j.key("locations").array(1, func(int) {
 			j.object(func() {
 				if name := file(run.files, f.at); name != "" {
@@ -173,7 +176,7 @@ func sarifResult(j *writer, run *sarifRun, f *finding, ruleIndex int) {
 				})
 			})
 		})
-		j.key("partialFingerprints").object(func() { j.key("sixlink/v1").text(fingerprint(run.id, f)) })
+		j.key("partialFingerprints").object(func() { j.key("sixlink/v1").text(fingerprint(run.id, f, nth)) })
 		j.key("properties").object(func() {
 			if f.link != "" {
 				j.key("link").text(string(f.link))
@@ -184,10 +187,14 @@ func sarifResult(j *writer, run *sarifRun, f *finding, ruleIndex int) {
 	})
 }
 
+// noLinks keeps a message from having links: SARIF reads [text](address) as one, and the
+// text may be a recording's (SARIF 2.1.0, 3.11.6).
+func noLinks(s string) string { return strings.ReplaceAll(s, "](", "] (") }
+
 // fingerprint is equal for the same finding of two runs, wherever its check has moved in
-// the file.
-func fingerprint(suite string, f *finding) string {
-	sum := sha256.Sum256([]byte(suite + "\x00" + f.caseID + "\x00" + f.rule + "\x00" + string(f.link)))
+// the file. nth tells apart checks of one kind in one case.
+func fingerprint(suite string, f *finding, nth int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%d", suite, f.caseID, f.rule, f.link, nth))
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -57,8 +57,11 @@ type sarifLog struct {
 			RuleID    string
 			RuleIndex int
 			Kind      string
-			Level     string
-			Locations []struct {
+			Message   struct{ Text string }
+
+			PartialFingerprints map[string]string
+			Level               string
+			Locations           []struct {
 				PhysicalLocation *struct {
 					ArtifactLocation struct{ URI, URIBaseID string }
 					Region           struct{ StartLine, StartColumn int }
@@ -117,6 +120,7 @@ func TestSARIFPointsIntoTheSuite(t *testing.T) {
 		"responseContains":         "{type: responseContains, needle: on its way}",
 		"case":                     "id: unused",
 	}
+	seen := map[string]bool{}
 	for _, r := range run.Results {
 		p := r.Locations[0].PhysicalLocation
 		if p == nil || p.ArtifactLocation.URI != "suites/shop.suite.yaml" || p.ArtifactLocation.URIBaseID != "%SRCROOT%" {
@@ -126,6 +130,14 @@ func TestSARIFPointsIntoTheSuite(t *testing.T) {
 			t.Errorf("%s points at %q", r.RuleID, got)
 		}
 		delete(want, r.RuleID)
+		if print := r.PartialFingerprints["sixlink/v1"]; seen[print] || len(print) != 32 {
+			t.Errorf("%s: its fingerprint %q is another's", r.RuleID, print)
+		} else {
+			seen[print] = true
+		}
+		if strings.Contains(r.Message.Text, "](") {
+			t.Errorf("a recording makes a link: %s", r.Message.Text)
+		}
 		if run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID {
 			t.Errorf("%s has the rule %d", r.RuleID, r.RuleIndex)
 		}
