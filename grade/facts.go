@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
@@ -70,7 +71,7 @@ func latencyOf(ns []int64) Latency {
 }
 
 // factsOf gathers the facts of a session as a part of a trial. key is its server's.
-func (w *work) factsOf(s *session.Session, key string, ev *predicate.Evidence) Facts {
+func (w *work) factsOf(s *session.Session, key string, ev *predicate.Evidence, joined *Talk) Facts {
 	f := Facts{Host: s.Client.Name, HostVersion: s.Client.Version, Calls: len(s.Calls), DurationNs: max(0, s.LastAt-s.FirstAt)}
 	if at, _, ok := w.r.Clock.Between(s.FirstAt); ok {
 		f.StartedAt = at
@@ -91,17 +92,29 @@ func (w *work) factsOf(s *session.Session, key string, ev *predicate.Evidence) F
 		ns[i] = ev.Timings[i].Ns
 	}
 	f.Latency = latencyOf(ns)
-	f.talk(ev.Conversation)
+	f.talk(ev.Conversation, joined)
 	return f
 }
 
-// talk takes what a host's transcript tells.
-func (f *Facts) talk(c *predicate.Conversation) {
-	if c != nil && c.UsageState == session.Complete && c.Usage != nil {
+// talk takes what a host's transcript tells; joined is nil where none is.
+func (f *Facts) talk(c *predicate.Conversation, joined *Talk) {
+	if joined != nil {
+		if h := joined.Join.Talk.Host; h.Name != "" {
+			f.Host, f.HostVersion = h.Name, h.Version
+		}
+	}
+	if c == nil {
+		return
+	}
+	f.Model = strings.Join(c.Models[:min(len(c.Models), maxModels)], " + ")
+	if c.UsageState == session.Complete && c.Usage != nil {
 		u := *c.Usage
 		f.Tokens = &u
 	}
 }
+
+// maxModels bounds the models that a trial is said to be of.
+const maxModels = 8
 
 // add takes the facts of another part of the trial; what belongs to the transcript is
 // the trial's as a whole, and not added up.

@@ -119,6 +119,8 @@ type Trial struct {
 	Parts []predicate.Part
 	// Facts are what it was made with and what it took.
 	Facts Facts
+	// Talk is the host's transcript that is joined; nil: none.
+	Talk *TalkNote
 	// unreached: it has no call, and nothing shows that its server was reached.
 	// unfinished: that, or its server refused it.
 	unreached, unfinished bool

@@ -132,9 +132,6 @@ func compareSide(s stdio, name, arg, suite string, limit int64, key string) (*re
 	if err != nil {
 		return nil, nil, fail(s, name, err, exitUsage)
 	}
-	if err := notBuiltYet(checks); err != nil {
-		return nil, nil, fail(s, name, err, exitUsage)
-	}
 	g, err := grade.NewGrader(checks, grade.Options{Spool: &spool{}})
 	if err != nil {
 		return nil, nil, fail(s, name, err, exitUsage)
@@ -143,7 +140,9 @@ func compareSide(s stdio, name, arg, suite string, limit int64, key string) (*re
 	if err != nil {
 		return nil, nil, fail(s, name, err, exitUsage)
 	}
-	gradeFiles(s, name, paths, limit, key, g)
+	if err := gradeFiles(s, name, paths, limit, key, &talkFlags{}, g); err != nil {
+		return nil, nil, fail(s, name, err, exitUnknown)
+	}
 	verdict, err := g.Verdict()
 	if err != nil {
 		return nil, nil, fail(s, name, err, exitUsage)

@@ -32,7 +32,7 @@ func (o *reportOutput) add(fs *pflag.FlagSet, names []string) {
 	fs.StringVarP(&o.path, "output", "o", "", "write the result to this `FILE`")
 }
 
-func formatNames(all []report.Format) []string {
+func reportFormatNames(all []report.Format) []string {
 	var names []string
 	for _, f := range all {
 		names = append(names, f.Name)

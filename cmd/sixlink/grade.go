@@ -21,6 +21,7 @@ func gradeVerb() *verb {
 	var only, key string
 	var strict, whole bool
 	var limit int64
+	var talks talkFlags
 	var overrides grade.Overrides
 	var given *pflag.FlagSet
 	v := &verb{
@@ -36,13 +37,14 @@ func gradeVerb() *verb {
 		flags: func(fs *pflag.FlagSet) {
 			given = fs
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
-			o.add(fs, formatNames(formats()))
+			o.add(fs, reportFormatNames(formats()))
 			byFlag(fs, &o.by)
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
 			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
 			overrideFlags(fs, &overrides)
+			talks.add(fs, true)
 			sessionKeyFlag(fs, &key)
 			maxDecompressed(fs, &limit)
 		},
@@ -61,15 +63,15 @@ func gradeVerb() *verb {
 		if err := session.CheckSessionKey(key); err != nil {
 			return usageError(s, v.name, fmt.Errorf("--session-key: %w", err))
 		}
+		if err := talks.check(); err != nil {
+			return usageError(s, v.name, err)
+		}
 		checks, err := loadSuite(suite)
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
 		if checks, err = checks.Override(overrides); err != nil {
 			return usageError(s, v.name, fmt.Errorf("--only: %w", err))
-		}
-		if err := notBuiltYet(checks); err != nil {
-			return fail(s, v.name, err, exitUsage)
 		}
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
@@ -82,7 +84,9 @@ func gradeVerb() *verb {
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		gradeFiles(s, v.name, paths, limit, key, g)
+		if err := gradeFiles(s, v.name, paths, limit, key, &talks, g); err != nil {
+			return fail(s, v.name, err, exitUnknown)
+		}
 		verdict, err := g.Verdict()
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)

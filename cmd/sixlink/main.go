@@ -62,7 +62,7 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), reportVerb(), compareVerb(), historyVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), versionVerb()}
+	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), reportVerb(), compareVerb(), historyVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), attachVerb(), versionVerb()}
 }
 
 func main() { os.Exit(Main()) }

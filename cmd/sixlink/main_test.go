@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sixlink/sixlink/fixtures"
 	"github.com/sixlink/sixlink/grade/predicate"
 )
 
@@ -32,6 +34,7 @@ func TestMain(m *testing.M) {
 		"at":       at,
 		"term":     term,
 		"watch":    watch,
+		"rig":      rig,
 	})
 }
 
@@ -41,6 +44,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIXLINK_HOME", e.WorkDir+"/home")
+			e.Setenv("HOSTS", filepath.Join(fixtures.Dir(), "hosts"))
 			return nil
 		},
 	})

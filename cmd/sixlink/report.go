@@ -29,7 +29,7 @@ func reportVerb() *verb {
 			"sixlink report --format junit -o junit.xml verdict.json",
 		},
 		flags: func(fs *pflag.FlagSet) {
-			o.add(fs, formatNames(formats()))
+			o.add(fs, reportFormatNames(formats()))
 			byFlag(fs, &o.by)
 			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&suite, "suite", "", "the suite's `FILE`, to point into it")

@@ -56,6 +56,9 @@ func (s *recordingSource) Recording(id string) (*report.Recording, func(), error
 		return nil, nil, fmt.Errorf("%s: is another recording now", path)
 	}
 	out := &report.Recording{Path: path, Header: l.header, End: l.end, Sessions: l.sessions, Clock: l.clock}
+	if lines, err := l.talk.Lines(); err == nil { // one that is not whole tells no story
+		out.Conversation = lines
+	}
 	if err := s.stderr(out); err != nil {
 		l.Close()
 		return nil, nil, err

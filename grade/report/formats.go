@@ -75,8 +75,9 @@ type Recording struct {
 	// [MaxStderr] of them; StderrCut says that there were more.
 	Stderr    []Line
 	StderrCut bool
-	// Conversation are the lines of the transcript that is attached; nil: none.
-	Conversation [][]byte
+	// Conversation are the lines of the transcript that is attached, in the neutral format
+	// (docs/conversation.md); nil: none.
+	Conversation []byte
 }
 
 // MaxStderr bounds the bytes of stderr that a [Recording] holds.

@@ -67,6 +67,9 @@ func ofTrial(t *grade.Trial, at *Place) *Trial {
 		Links: ofLinks(t, &t.Chain), FirstBreak: t.Chain.FirstBreak, FailureCategory: t.Chain.Category,
 		Runner: t.Chain.Runner, Facts: t.Facts,
 	}
+	if n := t.Talk; n != nil {
+		out.Conversation = &Conversation{Host: n.Host, Session: n.SessionID, Join: n.Verdict, Why: n.Why, HostOnly: n.HostOnly, More: n.More}
+	}
 	for i := range t.Parts {
 		p := &t.Parts[i]
 		out.Parts = append(out.Parts, Part{p.Recording, p.Session, p.Server, p.Lost})
