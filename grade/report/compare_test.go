@@ -320,3 +320,18 @@ func TestCompareCosts(t *testing.T) {
 		}
 	}
 }
+
+func TestServerChange(t *testing.T) {
+	for _, c := range []struct {
+		s    ServerChange
+		want string
+	}{
+		{ServerChange{"a", []string{"1"}, []string{"1"}, []string{"0123456789abcdef"}, []string{"x", "y", "z", "zz"}}, "server a changed: catalog 0123456789ab, then x, y, z, 1 more"},
+		{ServerChange{Server: "", CompareVersions: []string{"2"}}, "server (no name) was not there before"},
+		{ServerChange{Server: "a\x1b", BaseCatalogs: []string{"2"}}, `server a\u001b is no longer there`},
+	} {
+		if got := c.s.text(); got != c.want {
+			t.Errorf("%s", got)
+		}
+	}
+}

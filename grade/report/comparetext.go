@@ -88,6 +88,12 @@ func (s *ServerChange) text() string {
 	if name == "" {
 		name = "(no name)"
 	}
+	switch {
+	case len(s.BaseVersions)+len(s.BaseCatalogs) == 0:
+		return fmt.Sprintf("server %s was not there before", visible.String(name))
+	case len(s.CompareVersions)+len(s.CompareCatalogs) == 0:
+		return fmt.Sprintf("server %s is no longer there", visible.String(name))
+	}
 	return fmt.Sprintf("server %s changed: %s", visible.String(name), strings.Join(parts, "; "))
 }
 
