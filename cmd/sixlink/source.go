@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -56,8 +57,8 @@ func (s *recordingSource) Recording(id string) (*report.Recording, func(), error
 		return nil, nil, fmt.Errorf("%s: is another recording now", path)
 	}
 	out := &report.Recording{Path: path, Header: l.header, End: l.end, Sessions: l.sessions, Clock: l.clock}
-	if lines, err := l.talk.Lines(); err == nil { // one that is not whole tells no story
-		out.Conversation = lines
+	if lines, err := l.talk.Lines(); err == nil && lines != nil { // one that is not whole tells no story
+		out.Conversation = bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"))
 	}
 	if err := s.stderr(out); err != nil {
 		l.Close()

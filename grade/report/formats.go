@@ -77,7 +77,7 @@ type Recording struct {
 	StderrCut bool
 	// Conversation are the lines of the transcript that is attached, in the neutral format
 	// (docs/conversation.md); nil: none.
-	Conversation []byte
+	Conversation [][]byte
 }
 
 // MaxStderr bounds the bytes of stderr that a [Recording] holds.
