@@ -391,7 +391,7 @@ func hostOf(t *testing.T, name, file string) *predicate.Conversation {
 func checkCase(t *testing.T, v *grade.Verdict, want caseAsserts) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := report.Text(&text, v, report.Options{}); err != nil {
+	if err := report.Text(&text, report.Of(v), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
@@ -428,7 +428,7 @@ func checkCase(t *testing.T, v *grade.Verdict, want caseAsserts) {
 		}
 	}
 	var out bytes.Buffer
-	if err := report.JSON(&out, v); err != nil {
+	if err := report.JSON(&out, report.Of(v)); err != nil {
 		t.Fatal(err)
 	}
 	if !utf8.Valid(out.Bytes()) || !json.Valid(out.Bytes()) || !utf8.Valid(text.Bytes()) {
@@ -460,10 +460,10 @@ func reportIsValid(t *testing.T, rec *grade.Recording) {
 			t.Fatal(err)
 		}
 		var text, out bytes.Buffer
-		if err := report.Text(&text, v, report.Options{}); err != nil {
+		if err := report.Text(&text, report.Of(v), report.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := report.JSON(&out, v); err != nil {
+		if err := report.JSON(&out, report.Of(v)); err != nil {
 			t.Fatal(err)
 		}
 		if !utf8.Valid(text.Bytes()) || !utf8.Valid(out.Bytes()) || !json.Valid(out.Bytes()) {

@@ -35,7 +35,7 @@ func TestAllowedExtraWithoutConversationBreaksNothing(t *testing.T) {
 				t.Errorf("selection %s (%s: %s), trial %s", l.State, l.Reason, l.Evidence.Text, trial.Word)
 			}
 			var out bytes.Buffer
-			if err := report.Text(&out, v, report.Options{}); err != nil {
+			if err := report.Text(&out, report.Of(v), report.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(out.String(), c.text) {

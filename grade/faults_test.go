@@ -29,10 +29,10 @@ func TestFaultDeepNestingIsGradedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := report.Text(&out, v, report.Options{}); err != nil {
+	if err := report.Text(&out, report.Of(v), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.JSON(&out, v); err != nil {
+	if err := report.JSON(&out, report.Of(v)); err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(start)

@@ -182,7 +182,7 @@ func TestUnreadableRecordingsAreToldApart(t *testing.T) {
 			t.Errorf("skipped %q", got)
 		}
 		var out, text bytes.Buffer
-		if err := report.JSON(&out, v); err != nil {
+		if err := report.JSON(&out, report.Of(v)); err != nil {
 			t.Fatal(err)
 		}
 		if want == "" {
@@ -191,7 +191,7 @@ func TestUnreadableRecordingsAreToldApart(t *testing.T) {
 		if out.String() != want || strings.Contains(want, "/home/me") {
 			t.Errorf("run %d:\n%s", i, out.String())
 		}
-		if err := report.Text(&text, v, report.Options{}); err != nil {
+		if err := report.Text(&text, report.Of(v), report.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range []string{
@@ -486,7 +486,7 @@ func TestDeterminism(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := report.JSON(&out, v); err != nil {
+		if err := report.JSON(&out, report.Of(v)); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -603,7 +603,7 @@ func TestUnreachedServersFailNothing(t *testing.T) {
 
 func textOf(v *grade.Verdict) string {
 	var b bytes.Buffer
-	if err := report.Text(&b, v, report.Options{Verbose: true}); err != nil {
+	if err := report.Text(&b, report.Of(v), report.Options{Verbose: true}); err != nil {
 		return err.Error()
 	}
 	return b.String()

@@ -85,6 +85,8 @@ type Grader struct {
 	// sessions are often many.
 	caches []*predicate.Schemas
 	shelf  *shelf // nil: trials stay in memory
+
+	catalogs catalogHashes
 }
 
 // graded is what one recording gave.
@@ -281,6 +283,7 @@ func (w *work) alone(s *session.Session, c *CaseSpec, talk *predicate.Conversati
 	}
 	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls), Talk: noteOf(joined)}
 	t.unreached = unreached
+	t.Facts = w.factsOf(s, serverKey(r, s), ev, joined)
 	w.grade(t, c, chain.Input{Session: s, Evidence: ev})
 	w.d.trials = append(w.d.trials, briefOf(c, t))
 }

@@ -42,10 +42,10 @@ func gradeBoth(t *testing.T, s *grade.Suite, r *fixtures.Recording, o grade.Opti
 		t.Fatal(err)
 	}
 	var text, out bytes.Buffer
-	if err := report.Text(&text, v, report.Options{Verbose: true}); err != nil {
+	if err := report.Text(&text, report.Of(v), report.Options{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.JSON(&out, v); err != nil {
+	if err := report.JSON(&out, report.Of(v)); err != nil {
 		t.Fatal(err)
 	}
 	if n := text.Len() + out.Len(); n > 200_000 && len(v.Cases) < 2 {
@@ -241,7 +241,7 @@ func TestHugeResults(t *testing.T) {
 				t.Errorf("%d MiB are held after the grading", held>>20)
 			}
 			var out bytes.Buffer
-			if err := report.JSON(&out, v); err != nil {
+			if err := report.JSON(&out, report.Of(v)); err != nil {
 				t.Fatal(err)
 			}
 			if out.Len() > 100_000 {

@@ -143,7 +143,7 @@ func TestChatGPTIsGraded(t *testing.T) {
 	}
 	if v.ExitCode() != 0 || len(rec.Sessions) != 2 {
 		var b bytes.Buffer
-		_ = report.Text(&b, v, report.Options{Verbose: true})
+		_ = report.Text(&b, report.Of(v), report.Options{Verbose: true})
 		t.Errorf("exit code %d, %d sessions\n%s", v.ExitCode(), len(rec.Sessions), b.String())
 	}
 	for _, s := range rec.Sessions {

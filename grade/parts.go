@@ -371,9 +371,30 @@ func (t *merger) together(c *CaseSpec) {
 			trial.Parts = append(trial.Parts, *p)
 		}
 	}
+	trial.Facts = t.facts(ev)
 	w.grade(trial, c, in)
 	first := t.members[0].d // where Verdict looks for it
 	first.trials = append(first.trials, briefOf(c, trial))
+}
+
+// facts are those of the parts together; ev is their evidence.
+func (t *merger) facts(ev *predicate.Evidence) Facts {
+	var out Facts
+	for i, p := range t.parts {
+		f := p.work.factsOf(p.s, p.of.Server, p.ev, nil)
+		if i == 0 {
+			out = f
+			continue
+		}
+		out.add(&f)
+	}
+	ns := make([]int64, len(ev.Timings))
+	for i := range ev.Timings {
+		ns[i] = ev.Timings[i].Ns
+	}
+	out.Latency = latencyOf(ns)
+	out.talk(ev.Conversation, t.joined)
+	return out
 }
 
 // labels are those on which the recordings agree that have them.

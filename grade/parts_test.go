@@ -299,7 +299,7 @@ func TestTrialsOverSeveralServers(t *testing.T) {
 				t.Errorf("verdict %s %v, want %s", v.Word, v.Reasons, c.word)
 			}
 			var text, out bytes.Buffer
-			if err := errors.Join(report.Text(&text, v, report.Options{Verbose: true}), report.JSON(&out, v)); err != nil {
+			if err := errors.Join(report.Text(&text, report.Of(v), report.Options{Verbose: true}), report.JSON(&out, report.Of(v))); err != nil {
 				t.Fatal(err)
 			}
 			if flat := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(flat, c.shows) {
@@ -370,7 +370,7 @@ func TestTheLabelAloneChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			if err := errors.Join(report.JSON(&out, v), report.Text(&out, v, report.Options{Verbose: true})); err != nil {
+			if err := errors.Join(report.JSON(&out, report.Of(v)), report.Text(&out, report.Of(v), report.Options{Verbose: true})); err != nil {
 				t.Fatal(err)
 			}
 			return out.String()
@@ -441,7 +441,7 @@ cases: [{id: c, match: {labels: {trial: '7'}}, turns: [{prompt: x, expectedToolC
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := errors.Join(report.JSON(&out, v), report.Text(&out, v, report.Options{Verbose: true})); err != nil {
+		if err := errors.Join(report.JSON(&out, report.Of(v)), report.Text(&out, report.Of(v), report.Options{Verbose: true})); err != nil {
 			t.Fatal(err)
 		}
 		if want == "" {

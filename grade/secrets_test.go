@@ -36,10 +36,10 @@ func TestReportsShowNoSecretArguments(t *testing.T) {
 				t.Fatal(err)
 			}
 			var text, out bytes.Buffer
-			if err := report.Text(&text, v, report.Options{Verbose: true}); err != nil {
+			if err := report.Text(&text, report.Of(v), report.Options{Verbose: true}); err != nil {
 				t.Fatal(err)
 			}
-			if err := report.JSON(&out, v); err != nil {
+			if err := report.JSON(&out, report.Of(v)); err != nil {
 				t.Fatal(err)
 			}
 			for _, b := range []string{text.String(), out.String()} {

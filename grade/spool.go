@@ -137,6 +137,7 @@ func (s *shelf) trial(b []byte, t *Trial) []byte {
 		b = putText(b, text)
 	}
 	b = binary.AppendVarint(b, int64(t.Calls))
+	b = s.putFacts(b, &t.Facts)
 	b = putTalk(b, t.Talk)
 	b = binary.AppendVarint(b, int64(len(t.Labels)))
 	for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
@@ -189,6 +190,7 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 	t := &Trial{Recording: r.text(), Session: r.text(), Word: Word(r.text()), Why: r.text()}
 	t.Chain.FirstBreak, t.Chain.Category = predicate.Link(r.text()), chain.Category(r.text())
 	t.Calls = int(r.num())
+	t.Facts = s.readFacts(r)
 	t.Talk = r.talk()
 	if n := r.count(); n > 0 {
 		t.Labels = make(map[string]string, n)

@@ -81,9 +81,9 @@ cases:
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		err = report.JSON(&out, v)
+		err = report.JSON(&out, report.Of(v))
 		for _, verbose := range []bool{false, true} {
-			err = errors.Join(err, report.Text(&out, v, report.Options{Verbose: verbose}))
+			err = errors.Join(err, report.Text(&out, report.Of(v), report.Options{Verbose: verbose}))
 		}
 		return out.String(), err
 	}

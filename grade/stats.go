@@ -33,18 +33,21 @@ var passK = []int{1, 2, 3, 5, 10}
 
 // count adds up the trials' verdicts.
 func count(trials []*brief) Stats {
-	var s Stats
-	s.Trials = len(trials)
+	var passed, failed int
 	for i := range trials {
 		switch trials[i].word {
 		case Passed:
-			s.Passed++
+			passed++
 		case Failed:
-			s.Failed++
-		default:
-			s.Errored++
+			failed++
 		}
 	}
+	return StatsOf(passed, failed, len(trials)-passed-failed)
+}
+
+// StatsOf are the figures of so many trials.
+func StatsOf(passed, failed, errored int) Stats {
+	s := Stats{Trials: passed + failed + errored, Passed: passed, Failed: failed, Errored: errored}
 	n := int64(s.Eligible())
 	if n == 0 {
 		return s
@@ -95,4 +98,20 @@ func wilson(k, n int) (low, high float64) {
 		high = 1
 	}
 	return low, high
+}
+
+// Newcombe is the 95 % interval of the difference of two pass rates, compare minus base,
+// each of passed of eligible trials (grading.md 7.2). ok is false when a side is empty.
+func Newcombe(basePassed, base, comparePassed, compare int) (low, high float64, ok bool) {
+	if base <= 0 || compare <= 0 {
+		return 0, 0, false
+	}
+	pb, pc := float64(basePassed)/float64(base), float64(comparePassed)/float64(compare)
+	lb, ub := wilson(basePassed, base)
+	lc, uc := wilson(comparePassed, compare)
+	square := func(x float64) float64 { return float64(x * x) }
+	delta := float64(pc - pb)
+	low = delta - math.Sqrt(square(pc-lc)+square(ub-pb))
+	high = delta + math.Sqrt(square(uc-pc)+square(pb-lb))
+	return max(-1, low), min(1, high), true
 }

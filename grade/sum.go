@@ -28,7 +28,8 @@ func (g *Grader) sum() *Verdict {
 	v := &Verdict{
 		AnalyzerVersion: chain.AnalyzerVersion,
 		SuiteID:         g.suite.ID, SuiteHash: g.suite.Hash,
-		Paths: map[string]string{},
+		SuiteFiles: g.suite.Files,
+		Paths:      map[string]string{},
 	}
 	of := map[*CaseSpec][]*brief{}
 	unfit, unclear := false, false
@@ -48,11 +49,11 @@ func (g *Grader) sum() *Verdict {
 		if c.Disabled || c.LeftOut || g.o.Case != "" && g.o.Case != c.ID {
 			continue
 		}
-		v.Cases = append(v.Cases, g.sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Coverage: coverOf(c), briefs: of[c]}, c.PassThreshold))
+		v.Cases = append(v.Cases, g.sumCase(Case{ID: c.ID, Title: c.Title, Counted: true, Spec: c, Coverage: coverOf(c), ConfigHash: g.suite.configHash(c), briefs: of[c]}, c.PassThreshold))
 	}
 	if rest := of[nil]; len(rest) > 0 {
 		counted := len(g.suite.Cases) == 0 || anyGates(g.suite.Assertions)
-		v.Cases = append(v.Cases, g.sumCase(Case{ID: Unassigned, Counted: counted, Coverage: coverOf(g.open), briefs: rest}, g.suite.PassThreshold))
+		v.Cases = append(v.Cases, g.sumCase(Case{ID: Unassigned, Counted: counted, Coverage: coverOf(g.open), ConfigHash: g.suite.configHash(g.open), briefs: rest}, g.suite.PassThreshold))
 	}
 	var covers []CaseCoverage
 	for i := range v.Cases {

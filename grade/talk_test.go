@@ -486,10 +486,10 @@ func TestTalkInReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text, js bytes.Buffer
-		if err := report.Text(&text, v, report.Options{}); err != nil {
+		if err := report.Text(&text, report.Of(v), report.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := report.JSON(&js, v); err != nil {
+		if err := report.JSON(&js, report.Of(v)); err != nil {
 			t.Fatal(err)
 		}
 		outs = append(outs, text.String()+js.String())

@@ -130,7 +130,7 @@ func TestOneConversationOverProcesses(t *testing.T) {
 		// The same bytes in any order, and out of a spool.
 		js := func(recs []*grade.Recording, o grade.Options) string {
 			var out bytes.Buffer
-			if err := report.JSON(&out, gradeAll(t, sevenTurns, recs, o)); err != nil {
+			if err := report.JSON(&out, report.Of(gradeAll(t, sevenTurns, recs, o))); err != nil {
 				t.Fatal(err)
 			}
 			return out.String()

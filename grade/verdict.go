@@ -34,6 +34,9 @@ type Verdict struct {
 	Word     Word
 	// Reasons say why the run is not passed, in the order of grading.md 5.3.
 	Reasons []string
+	// SuiteFiles are the files of the suite, by the File of a position; like Paths they
+	// are for people and in no JSON.
+	SuiteFiles []string
 	// Paths name recordings for people: by id, where the file stood. They are in
 	// no JSON.
 	Paths map[string]string
@@ -51,6 +54,8 @@ type Case struct {
 	Spec *CaseSpec
 	// Coverage says which links its checks decide, and whether it can fail at all.
 	Coverage *CaseCoverage
+	// ConfigHash is equal for cases that ask the same of a trial.
+	ConfigHash string
 	// Trials is empty when the trials are in a spool: see [Case.Each].
 	Trials []Trial
 	Stats  Stats
@@ -112,6 +117,8 @@ type Trial struct {
 	// what is lost of it; empty: it is one session. Records of its rows and links are
 	// then handles: see [Trial.Place].
 	Parts []predicate.Part
+	// Facts are what it was made with and what it took.
+	Facts Facts
 	// Talk is the host's transcript that is joined; nil: none.
 	Talk *TalkNote
 	// unreached: it has no call, and nothing shows that its server was reached.

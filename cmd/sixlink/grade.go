@@ -16,9 +16,10 @@ import (
 )
 
 func gradeVerb() *verb {
-	var suite, format, out string
+	var suite string
+	var o reportOutput
 	var only, key string
-	var strict, whole, verbose bool
+	var strict, whole bool
 	var limit int64
 	var talks talkFlags
 	var overrides grade.Overrides
@@ -36,10 +37,10 @@ func gradeVerb() *verb {
 		flags: func(fs *pflag.FlagSet) {
 			given = fs
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
-			fs.StringVar(&format, "format", "text", "text or json")
-			fs.StringVarP(&out, "output", "o", "", "write the result to this `FILE`")
+			o.add(fs, reportFormatNames(formats()))
+			byFlag(fs, &o.by)
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
-			fs.BoolVarP(&verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
+			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
 			overrideFlags(fs, &overrides)
@@ -49,11 +50,12 @@ func gradeVerb() *verb {
 		},
 	}
 	v.run = func(s stdio, args []string) int {
+		shape, err := o.shape()
 		switch {
+		case err != nil:
+			return usageError(s, v.name, err)
 		case len(args) == 0:
 			return usageError(s, v.name, errors.New("needs a RECORDING"))
-		case format != "text" && format != "json":
-			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
 		case suite == "" && given.Changed("suite"):
 			// A variable that is not set must not turn a suite's gate off.
 			return usageError(s, v.name, errors.New("--suite is empty: name a FILE, or leave the flag out for the built-in checks"))
@@ -89,13 +91,11 @@ func gradeVerb() *verb {
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		err = deliver(s.out, out, func(w io.Writer) error {
-			if format == "json" {
-				return report.JSON(w, verdict)
-			}
-			return report.Text(w, verdict, report.Options{Color: out == "" && colours(s.out), Verbose: verbose})
-		})
-		if err != nil {
+		var source report.Source
+		if o.format != "text" { // whose bytes are those of report without recordings
+			source = &recordingSource{paths: verdict.Paths, opts: record.Options{MaxDecompressed: limit}, key: key}
+		}
+		if err := o.verdictReport(s, shape, report.Of(verdict), source); err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}
 		return verdict.ExitCode()

@@ -26,7 +26,7 @@ const coverGroups = 4
 
 // coverage says which links no check decides, so that a passed case is not taken
 // for one in which they are fine (grading.md 5.5).
-func (p *printer) coverage(v *grade.Verdict) {
+func (p *printer) coverage(v *Verdict) {
 	type group struct {
 		what  string
 		cases []string
@@ -34,11 +34,11 @@ func (p *printer) coverage(v *grade.Verdict) {
 	var groups []*group
 	of := map[string]*group{}
 	for i := range v.Cases {
-		c := &v.Cases[i]
+		c := v.Cases[i]
 		if c.Coverage == nil {
 			continue
 		}
-		what := undecided(&c.Coverage.Links)
+		what := undecided(c.Coverage)
 		if of[what] == nil {
 			of[what] = &group{what: what}
 			groups = append(groups, of[what])

@@ -9,36 +9,22 @@ import (
 	"github.com/sixlink/sixlink/grade/predicate"
 )
 
-// difference is one line of the categorized difference: expected and actual side by
-// side (grading.md 2.3).
-type difference struct {
-	Class            string // missing, extra, outOfOrder, arguments
-	Turn             int    // from 0; -1: the whole case
-	Tool             string
-	Expected, Actual string
-	Records          []int64
-	// Restates says that Actual tells no more than Class and Tool do.
-	Restates bool
-	// Allowed says that it is an extra call that no rule forbids.
-	Allowed bool
-}
-
 // differences lists what a scorer's row is about: the match row shows what is
 // missing, extra and out of order, the arguments row the mismatches.
-func differences(r *grade.Row) []difference {
+func differences(t *grade.Trial, r *grade.Row) []Difference {
 	if r.Diff == nil || r.Result == predicate.Pass {
 		return nil
 	}
-	var out []difference
-	turn := func(t *match.Turn) {
-		lists := []*match.Findings{&t.Missing, &t.OutOfOrder, &t.Extra}
+	var out []Difference
+	turn := func(m *match.Turn) {
+		lists := []*match.Findings{&m.Missing, &m.OutOfOrder, &m.Extra}
 		if r.Name == match.ArgumentsID {
-			lists = []*match.Findings{&t.Mismatched}
+			lists = []*match.Findings{&m.Mismatched}
 		}
 		for _, f := range lists {
 			for i := range f.List {
-				d := differenceOf(&f.List[i])
-				d.Allowed = f.List[i].Category == match.Extra && t.Extras.Outcome != match.Fail && t.Negative.Outcome != match.Fail
+				d := differenceOf(t, &f.List[i])
+				d.Allowed = f.List[i].Category == match.Extra && m.Extras.Outcome != match.Fail && m.Negative.Outcome != match.Fail
 				out = append(out, d)
 			}
 		}
@@ -52,10 +38,11 @@ func differences(r *grade.Row) []difference {
 	return out
 }
 
-func differenceOf(f *match.Finding) difference {
-	d := difference{Class: string(f.Category), Turn: f.Turn}
+func differenceOf(t *grade.Trial, f *match.Finding) Difference {
+	d := Difference{Class: string(f.Category), Turn: f.Turn}
 	if f.Expected != nil {
 		d.Tool = f.Expected.Tool
+		d.At = placeOf(f.Expected.Pos.File, f.Expected.Pos.Line, f.Expected.Pos.Col)
 		if f.Expected.Args != nil {
 			d.Expected = predicate.Shown(f.Expected.Args)
 		}
@@ -66,7 +53,7 @@ func differenceOf(f *match.Finding) difference {
 	if f.Call != nil {
 		d.Tool = f.Call.Tool
 		if !f.Call.HostOnly {
-			d.Records = []int64{f.Call.Seq}
+			d.Records = ofRecords(t, []int64{f.Call.Seq})
 		}
 		switch {
 		case len(f.Keys) > 0:
@@ -77,7 +64,7 @@ func differenceOf(f *match.Finding) difference {
 				d.Actual += fmt.Sprintf("%s: %s, expected %s", keyText(&k), orNone(k.Actual), orNone(k.Expected))
 			}
 		case f.Text != "":
-			d.Actual, d.Restates = f.Text, f.Category == match.Extra || f.Category == match.OutOfOrder
+			d.Actual = f.Text
 		}
 	}
 	return d

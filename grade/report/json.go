@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"math/big"
@@ -16,7 +17,7 @@ import (
 
 // JSON writes the verdict by its schema: keys in a fixed order, valid UTF-8, no
 // HTML escapes, and no path of the machine.
-func JSON(w io.Writer, v *grade.Verdict) error {
+func JSON(w io.Writer, v *Verdict) error {
 	j := &writer{w: w}
 	j.object(func() {
 		j.key("schema").text(grade.Schema)
@@ -26,7 +27,7 @@ func JSON(w io.Writer, v *grade.Verdict) error {
 			j.key("hash").text(v.SuiteHash)
 		})
 		jsonCoverage(j, &v.Coverage)
-		j.key("cases").array(len(v.Cases), func(i int) { jsonCase(j, &v.Cases[i]) })
+		j.key("cases").array(len(v.Cases), func(i int) { jsonCase(j, v.Cases[i]) })
 		j.key("skipped").array(len(v.Skipped), func(i int) {
 			s := &v.Skipped[i]
 			j.object(func() {
@@ -44,7 +45,7 @@ func JSON(w io.Writer, v *grade.Verdict) error {
 	return j.err
 }
 
-func jsonCase(j *writer, c *grade.Case) {
+func jsonCase(j *writer, c *Case) {
 	j.object(func() {
 		j.key("id").text(c.ID)
 		j.key("title").maybe(c.Title)
@@ -53,16 +54,20 @@ func jsonCase(j *writer, c *grade.Case) {
 		j.key("counted").flag(c.Counted)
 		jsonStats(j, &c.Stats)
 		if c.Coverage != nil {
-			jsonCoverage(j, &c.Coverage.Links)
-			j.key("canFail").text(string(c.Coverage.CanFail))
+			jsonCoverage(j, c.Coverage)
+			j.key("canFail").text(string(c.CanFail))
+		}
+		if c.ConfigHash != "" {
+			j.key("configHash").text(c.ConfigHash)
 		}
 		if c.Spec != nil {
 			j.key("overridden").texts(c.Spec.Overridden)
 			j.key("repetitions").num(c.Spec.Repetitions)
 			j.key("notMeasurable").texts(c.Spec.NotMeasurable)
+			jsonPlace(j, c.Spec.At)
 		}
 		j.key("trials").enclose('[', ']', func() {
-			err := c.Each(func(t *grade.Trial) error {
+			err := c.Each(func(t *Trial) error {
 				j.newline()
 				jsonTrial(j, t)
 				if len(j.out) > flushSize {
@@ -75,6 +80,15 @@ func jsonCase(j *writer, c *grade.Case) {
 			}
 		})
 	})
+}
+
+// jsonPlace writes where in the suite something stands, on one line; nothing where
+// that is in no file.
+func jsonPlace(j *writer, at *Place) {
+	if at == nil {
+		return
+	}
+	j.key("at").raw(fmt.Sprintf(`{"file": %d, "line": %d, "column": %d}`, at.File, at.Line, at.Column))
 }
 
 // jsonStats writes a case's counts; shares are decimals with six digits, and null
@@ -109,7 +123,7 @@ func jsonStats(j *writer, s *grade.Stats) {
 	})
 }
 
-func jsonDifference(j *writer, t *grade.Trial, d *difference) {
+func jsonDifference(j *writer, t *Trial, d *Difference) {
 	j.object(func() {
 		j.key("class").text(d.Class)
 		j.key("turn").num(int64(d.Turn))
@@ -117,10 +131,14 @@ func jsonDifference(j *writer, t *grade.Trial, d *difference) {
 		j.key("expected").maybe(d.Expected)
 		j.key("actual").maybe(d.Actual)
 		jsonRecords(j, t, d.Records)
+		if d.Allowed {
+			j.key("allowed").flag(true)
+		}
+		jsonPlace(j, d.At)
 	})
 }
 
-func jsonTrial(j *writer, t *grade.Trial) {
+func jsonTrial(j *writer, t *Trial) {
 	j.object(func() {
 		j.key("recording").text(t.Recording)
 		j.key("session").text(t.Session)
@@ -132,44 +150,25 @@ func jsonTrial(j *writer, t *grade.Trial) {
 		if len(t.Parts) > 0 {
 			j.key("parts").array(len(t.Parts), func(i int) { jsonPart(j, &t.Parts[i]) })
 		}
-		if n := t.Talk; n != nil {
+		if c := t.Conversation; c != nil {
 			j.key("conversation").object(func() {
-				j.key("host").text(n.Host)
-				j.key("session").maybe(n.SessionID)
-				j.key("join").text(n.Verdict)
-				j.key("why").text(n.Why)
-				j.key("hostOnly").array(len(n.HostOnly), func(i int) { j.text(n.HostOnly[i]) })
+				j.key("host").text(c.Host)
+				j.key("session").maybe(c.Session)
+				j.key("join").text(c.Join)
+				j.key("why").text(c.Why)
+				j.key("hostOnly").texts(c.HostOnly)
+				if c.More > 0 {
+					j.key("more").num(int64(c.More))
+				}
 			})
 		}
 		j.key("verdict").text(string(t.Word))
 		j.key("why").maybe(t.Why)
-		jsonChain(j, t, &t.Chain)
-		j.key("failureCategory").maybe(string(t.Chain.Category))
-		j.key("rows").array(len(t.Rows), func(i int) {
-			r := &t.Rows[i]
-			j.object(func() {
-				j.key("check").text(r.Name)
-				j.key("link").text(string(r.Link))
-				j.key("role").text(string(r.Role))
-				if r.Warn {
-					j.key("severity").text("warn")
-				}
-				if r.Turn >= 0 {
-					j.key("turn").num(int64(r.Turn))
-				}
-				j.key("outcome").text(string(r.Result))
-				j.key("reason").text(r.Reason)
-				j.key("expected").maybe(r.Expected)
-				j.key("actual").maybe(r.Actual)
-				jsonRecords(j, t, r.Records)
-				if r.Diff != nil {
-					list := differences(r)
-					j.key("differences").array(len(list), func(i int) { jsonDifference(j, t, &list[i]) })
-				}
-			})
-		})
-		j.key("runnerChecks").array(len(t.Chain.Runner), func(i int) {
-			c := &t.Chain.Runner[i]
+		jsonLinks(j, t, &t.Links, t.FirstBreak)
+		j.key("failureCategory").maybe(string(t.FailureCategory))
+		j.key("rows").array(len(t.Rows), func(i int) { jsonRow(j, t, &t.Rows[i]) })
+		j.key("runnerChecks").array(len(t.Runner), func(i int) {
+			c := &t.Runner[i]
 			j.object(func() {
 				j.key("id").text(c.ID)
 				j.key("link").text(string(c.Link))
@@ -178,12 +177,82 @@ func jsonTrial(j *writer, t *grade.Trial) {
 				j.key("actual").maybe(c.Actual)
 			})
 		})
+		jsonFacts(j, &t.Facts)
 	})
 }
 
+func jsonRow(j *writer, t *Trial, r *Row) {
+	j.object(func() {
+		j.key("check").text(r.Name)
+		j.key("link").text(string(r.Link))
+		j.key("role").text(string(r.Role))
+		if r.Warn {
+			j.key("severity").text("warn")
+		}
+		if r.Turn >= 0 {
+			j.key("turn").num(int64(r.Turn))
+		}
+		j.key("outcome").text(string(r.Result))
+		j.key("reason").text(r.Reason)
+		j.key("expected").maybe(r.Expected)
+		j.key("actual").maybe(r.Actual)
+		jsonRecords(j, t, r.Records)
+		jsonPlace(j, r.At)
+		if r.Scorer {
+			j.key("differences").array(len(r.Differences), func(i int) { jsonDifference(j, t, &r.Differences[i]) })
+		}
+	})
+}
+
+// jsonFacts writes what a trial was made with and what it took; null is not known.
+func jsonFacts(j *writer, f *grade.Facts) {
+	j.key("facts").object(func() {
+		jsonTime(j, "startedAt", f.StartedAt)
+		j.key("durationNs").num(f.DurationNs)
+		j.key("host").maybe(f.Host)
+		j.key("hostVersion").maybe(f.HostVersion)
+		j.key("model").maybe(f.Model)
+		j.key("servers").array(len(f.Servers), func(i int) {
+			s := &f.Servers[i]
+			j.object(func() {
+				j.key("key").maybe(s.Key)
+				j.key("name").maybe(s.Name)
+				j.key("version").maybe(s.Version)
+				j.key("catalog").maybe(s.Catalog)
+				j.key("tools").num(int64(s.Tools))
+			})
+		})
+		j.key("calls").num(int64(f.Calls))
+		j.key("resultBytes").num(f.ResultBytes)
+		j.key("latency").object(func() {
+			j.key("count").num(int64(f.Latency.Count))
+			j.key("ns").nums(f.Latency.Ns)
+		})
+		if f.Tokens == nil {
+			j.key("tokens").raw("null")
+			return
+		}
+		j.key("tokens").object(func() {
+			for _, n := range []struct {
+				name string
+				n    int64
+			}{{"input", f.Tokens.Input}, {"output", f.Tokens.Output}, {"total", f.Tokens.Total}} {
+				if n.n < 0 {
+					j.key(n.name).raw("null")
+					continue
+				}
+				j.key(n.name).num(n.n)
+			}
+		})
+	})
+}
+
+// startFormat is how the beginning of a trial is written, in UTC.
+const startFormat = "2006-01-02T15:04:05.000000000Z"
+
 // jsonPart writes one session of a trial over several; lost says why nothing of it
 // could be read.
-func jsonPart(j *writer, p *predicate.Part) {
+func jsonPart(j *writer, p *Part) {
 	j.object(func() {
 		j.key("recording").text(p.Recording)
 		j.key("session").maybe(p.Session)
@@ -196,42 +265,37 @@ func jsonPart(j *writer, p *predicate.Part) {
 
 // jsonRecords writes the records of a row, a link or a difference; where several
 // recordings meet, beside each the recording that has it and its server.
-func jsonRecords(j *writer, t *grade.Trial, handles []int64) {
-	if t == nil || len(t.Parts) == 0 {
-		j.key("records").nums(handles)
-		return
-	}
-	seqs := make([]int64, len(handles))
-	recordings, servers := make([]string, len(handles)), make([]string, len(handles))
-	for i, h := range handles {
-		p, seq := t.Place(h)
-		if seqs[i] = seq; p != nil {
-			recordings[i], servers[i] = p.Recording, p.Server
-		}
+func jsonRecords(j *writer, t *Trial, records []Record) {
+	seqs := make([]int64, len(records))
+	for i := range records {
+		seqs[i] = records[i].Seq
 	}
 	j.key("records").nums(seqs)
-	j.key("recordings").texts(recordings)
-	j.key("servers").texts(servers)
+	if t == nil || len(t.Parts) == 0 {
+		return
+	}
+	j.key("recordings").array(len(records), func(i int) { j.quote(records[i].Recording) })
+	j.key("servers").array(len(records), func(i int) { j.quote(records[i].Server) })
 }
 
-// jsonChain writes the members links and firstBreak. t is nil where there is no trial.
-func jsonChain(j *writer, t *grade.Trial, r *chain.Result) {
-	j.key("links").array(len(r.Links), func(i int) {
-		l := &r.Links[i]
+// jsonLinks writes the members links and firstBreak. t is nil where there is no trial.
+func jsonLinks(j *writer, t *Trial, links *[6]Link, firstBreak predicate.Link) {
+	j.key("links").array(len(links), func(i int) {
+		l := &links[i]
 		j.object(func() {
 			j.key("link").text(string(l.Link))
 			j.key("state").text(string(l.State))
 			j.key("reason").text(string(l.Reason))
 			j.key("evidence").object(func() {
-				jsonRecords(j, t, l.Evidence.Records)
-				j.key("text").text(l.Evidence.Text)
-				if l.Evidence.SameCallAs != "" {
-					j.key("sameCallAs").text(l.Evidence.SameCallAs)
+				jsonRecords(j, t, l.Records)
+				j.key("text").text(l.Text)
+				if l.SameCallAs != "" {
+					j.key("sameCallAs").text(l.SameCallAs)
 				}
 			})
 		})
 	})
-	j.key("firstBreak").maybe(string(r.FirstBreak))
+	j.key("firstBreak").maybe(string(firstBreak))
 }
 
 // ChainJSON returns a session's chain as a JSON object with the members links,
@@ -239,7 +303,8 @@ func jsonChain(j *writer, t *grade.Trial, r *chain.Result) {
 func ChainJSON(r *chain.Result) []byte {
 	j := &writer{}
 	j.object(func() {
-		jsonChain(j, nil, r)
+		links := ofLinks(nil, r)
+		jsonLinks(j, nil, &links, r.FirstBreak)
 		j.key("failureCategory").maybe(string(r.Category))
 	})
 	return j.out

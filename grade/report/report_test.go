@@ -62,7 +62,7 @@ suite (built-in) (1c5fda4f9070), analyzer 0
 
 func TestText(t *testing.T) {
 	var out bytes.Buffer
-	if err := Text(&out, verdict(t, "boom"), Options{}); err != nil {
+	if err := Text(&out, Of(verdict(t, "boom")), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(wantText, out.String()); diff != "" {
@@ -72,7 +72,7 @@ func TestText(t *testing.T) {
 
 func TestColorAddsNothingButColor(t *testing.T) {
 	var plain, color bytes.Buffer
-	v := verdict(t, "boom")
+	v := Of(verdict(t, "boom"))
 	if err := Text(&plain, v, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestHostileTextIsVisible(t *testing.T) {
 	v.Skipped[0].Detail = hostile
 	v.Paths["rec1"] = hostile
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"text": func(b *bytes.Buffer) error { return Text(b, v, Options{}) },
-		"json": func(b *bytes.Buffer) error { return JSON(b, v) },
+		"text": func(b *bytes.Buffer) error { return Text(b, Of(v), Options{}) },
+		"json": func(b *bytes.Buffer) error { return JSON(b, Of(v)) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil {
@@ -119,7 +119,7 @@ func TestHostileTextIsVisible(t *testing.T) {
 // TestJSONShape holds the shape of schema sixlink/verdict/1: members in order.
 func TestJSONShape(t *testing.T) {
 	var out bytes.Buffer
-	if err := JSON(&out, verdict(t, "boom")); err != nil {
+	if err := JSON(&out, Of(verdict(t, "boom"))); err != nil {
 		t.Fatal(err)
 	}
 	keys := func(raw json.RawMessage) string {
@@ -176,10 +176,10 @@ func TestJSONShape(t *testing.T) {
 	}{
 		{nil, "schema analyzerVersion suite coverage cases skipped verdict reasons"},
 		{[]any{"suite"}, "id hash"},
-		{[]any{"cases", 0}, "id title verdict reason counted stats coverage canFail trials"},
+		{[]any{"cases", 0}, "id title verdict reason counted stats coverage canFail configHash trials"},
 		{[]any{"coverage", 0}, "link state by"},
 		{[]any{"cases", 0, "coverage", 4}, "link state by"},
-		{[]any{"cases", 0, "trials", 0}, "recording session labels verdict why links firstBreak failureCategory rows runnerChecks"},
+		{[]any{"cases", 0, "trials", 0}, "recording session labels verdict why links firstBreak failureCategory rows runnerChecks facts"},
 		{[]any{"cases", 0, "trials", 0, "labels"}, "case host"},
 		{[]any{"cases", 0, "trials", 0, "links", 0}, "link state reason evidence"},
 		{[]any{"cases", 0, "trials", 0, "links", 0, "evidence"}, "records text"},

@@ -15,32 +15,33 @@ import (
 // Text writes the verdict for people: a line per case with a mark per link, then
 // each trial that did not pass with its chain, its first break, the rows that did
 // not pass and what was not measured. Verbose shows every trial and every row.
-func Text(w io.Writer, v *grade.Verdict, o Options) error {
+func Text(w io.Writer, v *Verdict, o Options) error {
 	p := &printer{w: w, color: o.Color}
 	if len(v.Cases) > 0 {
 		p.line("The six links: connection discovery selection call response userValue")
 		p.line("%s passed  %s failed  %s notReached  %s notMeasured  %s notApplicable",
 			marks[chain.Passed], marks[chain.Failed], marks[chain.NotReached], marks[chain.NotMeasured], marks[chain.NotApplicable])
-		if slices.ContainsFunc(v.Cases, func(c grade.Case) bool { return c.Stats.Trials > 1 }) {
+		if slices.ContainsFunc(v.Cases, func(c *Case) bool { return c.Stats.Trials > 1 }) {
 			p.line("A case with several trials shows the worst mark that any of them has.")
 		}
 		p.line("")
 		for i := range v.Cases {
-			p.caseLine(&v.Cases[i])
+			p.caseLine(v.Cases[i])
 		}
 		p.line("")
 	}
 	for i := range v.Cases {
-		c := &v.Cases[i]
-		err := c.Each(func(t *grade.Trial) error {
+		c := v.Cases[i]
+		err := c.Each(func(t *Trial) error {
 			if p.of = nil; len(t.Parts) > 0 {
 				p.of = t
 			}
 			switch {
 			case o.Verbose || t.Word != grade.Passed:
 				p.trial(v, c, t, o.Verbose)
+				p.calls(v, t, o.Source)
 				p.line("")
-			case t.Chain.FirstBreak != "":
+			case t.FirstBreak != "":
 				p.notGated(v, t)
 				p.line("")
 			}
@@ -78,7 +79,7 @@ var worst = []chain.State{chain.Failed, chain.NotReached, chain.NotMeasured, cha
 
 // caseLine is a case in one line: + + X + - ? failed  1 of 3  ID  title. What is
 // cut when the line is full is the title, then the id, and never how many passed.
-func (p *printer) caseLine(c *grade.Case) {
+func (p *printer) caseLine(c *Case) {
 	var b strings.Builder
 	for i := range chain.Order {
 		mark := " "
@@ -102,7 +103,7 @@ func (p *printer) caseLine(c *grade.Case) {
 }
 
 // share says how many of the trials passed.
-func share(c *grade.Case) string {
+func share(c *Case) string {
 	if c.Stats.Trials == 0 {
 		return "no trial"
 	}
@@ -116,7 +117,7 @@ func share(c *grade.Case) string {
 // Chain writes one session's six links in a row, with the first break marked.
 func Chain(w io.Writer, r *chain.Result, o Options) error {
 	p := &printer{w: w, color: o.Color}
-	p.chain(r, "")
+	p.chain(ofLinks(nil, r), r.FirstBreak, "")
 	return p.err
 }
 
@@ -125,7 +126,7 @@ type printer struct {
 	color bool
 	err   error
 	// of is the trial that is shown, when it is over several sessions.
-	of *grade.Trial
+	of *Trial
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -167,19 +168,19 @@ func (p *printer) name(path, recording, session string) string {
 //	connection  discovery  selection    call    response  userValue
 //	passed      passed     notMeasured  passed  failed    notReached
 //	                                            ^ first break: toolError: …
-func (p *printer) chain(r *chain.Result, indent string) {
+func (p *printer) chain(links [6]Link, firstBreak predicate.Link, indent string) {
 	var names, states strings.Builder
 	mark, reason := "", ""
 	col := 0
-	for i := range r.Links {
-		l := &r.Links[i]
+	for i := range links {
+		l := &links[i]
 		width := max(len(l.Link), len(l.State)) + 2
 		fmt.Fprintf(&names, "%-*s", width, l.Link)
 		states.WriteString(p.paint(string(l.State), string(l.State)))
 		states.WriteString(strings.Repeat(" ", width-len(l.State)))
-		if l.Link == r.FirstBreak {
+		if l.Link == firstBreak {
 			mark = strings.Repeat(" ", col)
-			reason = fmt.Sprintf("first break: %s%s", l.Reason, p.records(l.Evidence.Records))
+			reason = fmt.Sprintf("first break: %s%s", l.Reason, p.records(l.Records))
 		}
 		col += width
 	}
@@ -188,36 +189,22 @@ func (p *printer) chain(r *chain.Result, indent string) {
 	if mark != "" || reason != "" {
 		p.line("%s%s%s", indent, mark, p.paint("failed", "^ "+reason))
 	}
-	for i := range r.Links {
-		l := &r.Links[i]
+	for i := range links {
+		l := &links[i]
 		if l.State == chain.NotReached || l.Reason == chain.SetupAborted && i > 0 {
 			continue
 		}
 		if l.State == chain.Failed || l.State == chain.NotMeasured {
-			text := fmt.Sprintf("%s %s: %s", l.Link, l.State, visible.String(l.Evidence.Text))
-			if l.Evidence.SameCallAs != "" {
-				text += fmt.Sprintf(" (the same call as record %s above)", l.Evidence.SameCallAs)
+			text := fmt.Sprintf("%s %s: %s", l.Link, l.State, visible.String(l.Text))
+			if l.SameCallAs != "" {
+				text += fmt.Sprintf(" (the same call as record %s above)", visible.String(l.SameCallAs))
 			}
 			p.wrapped(indent+"  ", text)
 		}
 	}
 }
 
-// talk tells how the host's transcript joins, and which calls never reached the wire.
-func (p *printer) talk(n *grade.TalkNote) {
-	if n == nil {
-		return
-	}
-	p.wrapped("  ", visible.String(fmt.Sprintf("transcript of %s: %s, %s", n.Host, n.Verdict, n.Why)))
-	for _, text := range n.HostOnly {
-		p.wrapped("    ", "never on the wire: "+visible.String(text))
-	}
-	if n.More > 0 {
-		p.wrapped("    ", fmt.Sprintf("and %d more", n.More))
-	}
-}
-
-func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose bool) {
+func (p *printer) trial(v *Verdict, c *Case, t *Trial, verbose bool) {
 	why := ""
 	if t.Why != "" {
 		why = " (" + visible.String(t.Why) + ")"
@@ -229,21 +216,21 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 	p.hanging(string(t.Word), fmt.Sprintf("%s%s: %s%s", of, p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word, why))
 	p.parts(v, t)
 	var drawn []string
-	for i := range t.Chain.Links {
-		l := &t.Chain.Links[i]
+	for i := range t.Links {
+		l := &t.Links[i]
 		drawn = append(drawn, p.paint(string(l.State), marks[l.State]+string(l.Link)))
 	}
 	p.line("  %s", strings.Join(drawn, " "))
-	p.talk(t.Talk)
-	for i := range t.Chain.Links {
-		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
-			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)
+	p.conversation(t.Conversation)
+	for i := range t.Links {
+		if l := &t.Links[i]; l.Link == t.FirstBreak {
+			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Records)), false)
 			p.linkText(l)
 		}
 	}
-	for i := range t.Chain.Links {
-		if l := &t.Chain.Links[i]; l.State == chain.Failed && l.Link != t.Chain.FirstBreak {
-			p.folded("  ", "failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)
+	for i := range t.Links {
+		if l := &t.Links[i]; l.State == chain.Failed && l.Link != t.FirstBreak {
+			p.folded("  ", "failed", fmt.Sprintf("%s failed too: %s%s", l.Link, l.Reason, p.records(l.Records)), false)
 			p.linkText(l)
 		}
 	}
@@ -258,34 +245,49 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 		}
 		p.row(r)
 	}
-	for i := range t.Chain.Links {
-		l := &t.Chain.Links[i]
+	for i := range t.Links {
+		l := &t.Links[i]
 		if l.State == chain.NotMeasured && !(l.Reason == chain.SetupAborted && i > 0) {
-			p.wrapped("  not measured: ", fmt.Sprintf("%s (%s): %s", l.Link, l.Reason, visible.String(l.Evidence.Text)))
+			p.wrapped("  not measured: ", fmt.Sprintf("%s (%s): %s", l.Link, l.Reason, visible.String(l.Text)))
 		}
 	}
 	p.line("  %d of %s passed", passed, plural(len(t.Rows), "check"))
 }
 
+// conversation tells how the host's transcript joins, and which calls never reached the
+// wire.
+func (p *printer) conversation(c *Conversation) {
+	if c == nil {
+		return
+	}
+	p.wrapped("  ", visible.String(fmt.Sprintf("transcript of %s: %s, %s", c.Host, c.Join, c.Why)))
+	for _, text := range c.HostOnly {
+		p.wrapped("    ", "never on the wire: "+visible.String(text))
+	}
+	if c.More > 0 {
+		p.wrapped("    ", fmt.Sprintf("and %d more", c.More))
+	}
+}
+
 // notGated says that a link of a passed trial failed, which no check gates.
-func (p *printer) notGated(v *grade.Verdict, t *grade.Trial) {
-	for i := range t.Chain.Links {
-		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
+func (p *printer) notGated(v *Verdict, t *Trial) {
+	for i := range t.Links {
+		if l := &t.Links[i]; l.Link == t.FirstBreak {
 			p.hanging("", fmt.Sprintf("%s: %s, and no check gates what failed", p.name(v.Paths[t.Recording], t.Recording, t.Session), t.Word))
 			p.parts(v, t)
-			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)
+			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Records)), false)
 			p.linkText(l)
 		}
 	}
 }
 
-func (p *printer) linkText(l *chain.Link) {
-	if l.Evidence.Text == "" {
+func (p *printer) linkText(l *Link) {
+	if l.Text == "" {
 		return
 	}
-	text := visible.String(l.Evidence.Text)
-	if l.Evidence.SameCallAs != "" {
-		text += fmt.Sprintf(" (the same call as record %s above)", l.Evidence.SameCallAs)
+	text := visible.String(l.Text)
+	if l.SameCallAs != "" {
+		text += fmt.Sprintf(" (the same call as record %s above)", visible.String(l.SameCallAs))
 	}
 	p.wrapped("    ", text)
 }
@@ -321,7 +323,7 @@ func (p *printer) folded(head, word, text string, whole bool) {
 }
 
 // row is one row: its outcome, and expected beside actual.
-func (p *printer) row(r *grade.Row) {
+func (p *printer) row(r *Row) {
 	role := string(r.Role)
 	if r.Warn {
 		role += ", warn"
@@ -338,9 +340,9 @@ func (p *printer) row(r *grade.Row) {
 	if r.Actual != "" {
 		p.wrapped("       actual:   ", visible.String(r.Actual)+p.records(r.Records))
 	}
-	for _, d := range differences(r) {
+	for _, d := range r.Differences {
 		at := ""
-		if d.Restates {
+		if d.Restates() {
 			at, d.Actual = p.records(d.Records), ""
 		}
 		class := className[d.Class]
@@ -361,7 +363,7 @@ func (p *printer) row(r *grade.Row) {
 const maxShownParts = 20
 
 // parts lists the sessions of a trial over several.
-func (p *printer) parts(v *grade.Verdict, t *grade.Trial) {
+func (p *printer) parts(v *Verdict, t *Trial) {
 	for i := range t.Parts {
 		if i == maxShownParts {
 			p.line("  and %s more", plural(len(t.Parts)-i, "part"))
@@ -378,25 +380,23 @@ func (p *printer) parts(v *grade.Verdict, t *grade.Trial) {
 
 // records names records; those of several recordings by their server too, or by the
 // recording where that is the same.
-func (p *printer) records(seqs []int64) string {
-	if len(seqs) == 0 {
+func (p *printer) records(list []Record) string {
+	if len(list) == 0 {
 		return ""
 	}
-	s := make([]string, len(seqs))
-	for i, n := range seqs {
-		s[i] = fmt.Sprint(n)
-		if p.of == nil {
+	s := make([]string, len(list))
+	for i, r := range list {
+		s[i] = fmt.Sprint(r.Seq)
+		if p.of == nil || r.Recording == "" {
 			continue
 		}
-		if part, seq := p.of.Place(n); part != nil {
-			name := part.Server
-			for k := range p.of.Parts {
-				if q := &p.of.Parts[k]; q.Server == part.Server && q.Recording != part.Recording {
-					name = part.Recording
-				}
+		name := r.Server
+		for k := range p.of.Parts {
+			if q := &p.of.Parts[k]; q.Server == r.Server && q.Recording != r.Recording {
+				name = r.Recording
 			}
-			s[i] = fmt.Sprintf("%d of %s", seq, visible.String(name))
 		}
+		s[i] = fmt.Sprintf("%d of %s", r.Seq, visible.String(name))
 	}
 	if len(s) == 1 {
 		return " (record " + s[0] + ")"
@@ -411,14 +411,15 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (p *printer) summary(v *grade.Verdict) {
+func (p *printer) summary(v *Verdict) {
 	counts := map[grade.Word]int{}
 	total := 0
 	for i := range v.Cases {
-		for word, n := range v.Cases[i].Words() {
-			counts[word] += n
-			total += n
-		}
+		s := &v.Cases[i].Stats
+		counts[grade.Passed] += s.Passed
+		counts[grade.Failed] += s.Failed
+		counts[grade.Inconclusive] += s.Errored
+		total += s.Trials
 	}
 	why := ""
 	if v.Word != grade.Passed && len(v.Reasons) > 0 {

@@ -64,7 +64,7 @@ func TestTextKeepsToEightyColumns(t *testing.T) {
 		}
 		for _, verbose := range []bool{false, true} {
 			var out bytes.Buffer
-			if err := Text(&out, v, Options{Verbose: verbose}); err != nil {
+			if err := Text(&out, Of(v), Options{Verbose: verbose}); err != nil {
 				t.Fatal(err)
 			}
 			for _, line := range strings.Split(out.String(), "\n") {
@@ -82,7 +82,7 @@ func TestCaseLineKeepsTheShare(t *testing.T) {
 	v.Cases[0].ID = strings.Repeat("x", 128)
 	v.Cases[0].Title = strings.Repeat("名", 100)
 	var out bytes.Buffer
-	if err := Text(&out, v, Options{}); err != nil {
+	if err := Text(&out, Of(v), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if line := strings.Split(out.String(), "\n")[3]; !strings.HasPrefix(line, "+ + ? + X - failed       0 of 1    xxx") || columns(line) != width {
@@ -123,7 +123,7 @@ func TestCoverageLines(t *testing.T) {
 			}
 			var out bytes.Buffer
 			p := &printer{w: &out}
-			p.coverage(v)
+			p.coverage(Of(v))
 			if diff := cmp.Diff(c.want, out.String()); diff != "" || p.err != nil {
 				t.Error(p.err, diff)
 			}
