@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/grade/report"
+	"github.com/sixlink/sixlink/grade/report/html"
 )
 
 // formats are all that a verdict can be written in: those of package report, then those
 // that are packages of their own.
 func formats() []report.Format {
-	return slices.Concat(report.Formats(), []report.Format{})
+	return slices.Concat(report.Formats(), []report.Format{html.Format()})
 }
 
 // reportOutput are the flags of a verb that writes reports.
