@@ -73,7 +73,7 @@ func WriteRecording(w io.Writer, rec *report.Recording, o Options) error {
 	trials := make([]report.Trial, len(rec.Sessions))
 	for i, s := range rec.Sessions {
 		trials[i] = trialOf(rec, s)
-		r.addTrial(0, &trials[i], "")
+		r.addTrial(0, &trials[i], rec.Path)
 	}
 	r.place(rec.Header.ID) // also where it holds no session
 	p := &printer{w: w}

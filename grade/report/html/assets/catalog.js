@@ -30,7 +30,7 @@ function viewCatalog(view, n) {
   put(view, [
     h("p", { class: "crumbs" }, h("a", { href: "#/catalog" }, "Catalogs"), "/", h("span", { class: "rec" }, index.hash)),
     h("h1", { class: "page", tabindex: "-1" }, bdi(index.server)),
-    h("p", { class: "lead" }, plural(index.tools, "tool") + ", captured " + index.state + ", in " + plural(index.uses, "session") + (index.lint ? "; " + index.lint + " pieces of advice" : "")),
+    h("p", { class: "lead" }, plural(index.tools, "tool") + ", captured " + index.state + ", in " + plural(index.uses, "session") + (index.lint ? "; advice on " + count(index.lint) + (index.lint === 1 ? " point" : " points") : "")),
     data.lint && data.lint.length ? h("ul", { class: "lint" }, data.lint.map((l) => h("li", null, bdi(l)))) : null,
     h("section", { class: "part" }, bar.el, list, rows.box, data.more ? h("p", { class: "soft" }, plural(data.more, "tool") + " more are in the recording") : null),
   ]);

@@ -13,9 +13,14 @@ function route(first) {
   const atRun = parts[0] === "";
   byId("glance").hidden = !atRun;
   if (atRun) {
-    // A recording of one session is its session: nobody should have to open it twice.
-    if (run.mode === "recording" && run.trials.length === 1) viewTrial(view, 0);
-    else viewRun(view);
+    // A recording of one session is its session: nobody should have to open it twice, or
+    // to read its headline twice.
+    if (run.mode === "recording" && run.trials.length === 1) {
+      byId("glance").hidden = true;
+      viewTrial(view, 0);
+      const notes = document.querySelector("#glance .notes");
+      if (notes) view.prepend(notes.cloneNode(true));
+    } else viewRun(view);
   } else if (parts[0] === "case") viewCase(view, n);
   else if (parts[0] === "trial") viewTrial(view, n);
   else if (parts[0] === "runs") viewExecutions(view);

@@ -46,9 +46,11 @@ function viewRun(view) {
       h("td", { class: "num", "data-h": "passed" }, rateBar(c.stats), rateText(c.stats)),
       h("td", { class: "num", "data-h": "95 %" }, c.stats.rate === null || c.stats.trials < 2 ? "" : Math.round(c.stats.low * 100) + "–" + Math.round(c.stats.high * 100) + " %"));
   }, "case");
+  // What failed is what one came for; within a verdict the suite's order holds.
+  const failedFirst = ["failed", "inconclusive", "passed"].flatMap((w) => run.cases.map((c, i) => i).filter((i) => run.cases[i].word === w));
   let link = "";
   const bar = filterBar(["all", "failed", "inconclusive", "passed"], counts, "Search cases", chosen("First break at", [["", "first break: any"]].concat(LINKS.map((l, i) => [String(i), "first break: " + LINK_TITLE[l]])), (v) => { link = v; bar.apply(); }), (word, text) => {
-    const list = run.cases.map((c, i) => i).filter((i) => {
+    const list = failedFirst.filter((i) => {
       const c = run.cases[i];
       return (word === "all" || c.word === word) && (link === "" || c.breaks[+link] > 0) && (!text || (c.id + " " + (c.title || "")).toLowerCase().includes(text));
     });

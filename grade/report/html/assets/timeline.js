@@ -78,7 +78,7 @@ function timeline(sessions, t) {
     const row = h("tr", null,
       h("td", { class: "wide" }, button, c.schema && c.schema.length ? [" ", badge("schema", "warn", "its arguments do not fit the tool's own schema")] : null),
       several ? h("td", null, bdi(call.s.index.server || "")) : null,
-      h("td", { class: "num" }, "+" + duration(call.from - first)),
+      h("td", { class: "num" }, "+" + fine(call.from - first, last - first)),
       h("td", null, h("span", { class: "pill " + (c.bad ? "bad" : c.state === "result" ? "result" : "inconclusive") }, h("span", { class: "mark", "aria-hidden": "true" }, c.bad ? "✕" : c.state === "result" ? "✓" : "?"), CALL_WORD[c.state] || c.state)),
       h("td", { class: "num" }, c.took !== undefined ? duration(c.took) : "no answer"),
       h("td", { class: "wide" }, track(call, x)));
@@ -101,7 +101,7 @@ function timeline(sessions, t) {
       callFilter(items, rows),
       h("div", { class: "tablebox" }, h("table", { class: "fall cards" }, head(["tool", several ? "server" : null, "#at", "outcome", "#took", "waterfall"].filter((n) => n)), tbody), rows.box),
       more ? h("p", { class: "lead" }, plural(more, "call") + " more are in the recording.") : null,
-      x.folds.length ? h("p", { class: "lead" }, plural(x.folds.length, "time") + " in which nothing was open " + (x.folds.length === 1 ? "is" : "are") + " folded: " + duration(x.folds.reduce((n, f) => n + f[1] - f[0], 0)) + " together.") : null]);
+      x.folds.length ? h("p", { class: "lead" }, "Folded: " + duration(x.folds.reduce((n, f) => n + f[1] - f[0], 0)) + " in which nothing was open" + (x.folds.length > 1 ? ", " + x.folds.length + " times" : "") + ".") : null]);
     rowKeys(tbody, "button.call");
   }
 
@@ -143,6 +143,9 @@ function callFilter(items, rows) {
 
 function span(from, to) { return { left: from * 100 + "%", width: Math.max(0, to - from) * 100 + "%" }; }
 
+// fine is a time on an axis of so many milliseconds: two ticks must not read the same.
+function fine(ms, all) { return all < 200 ? ms.toFixed(all < 20 ? 2 : 1) + " ms" : duration(ms); }
+
 function track(call, x) {
   const c = call.c, cls = c.bad ? "bad" : c.state === "result" ? "" : "open";
   return h("span", { class: "track", "aria-hidden": "true" }, h("i", { class: cls, css: span(x.place(call.from), x.place(call.to)) }));
@@ -170,7 +173,7 @@ function strip(calls, x, sessions, api) {
     // A tick stands at a share of the width; its text is the time there.
     let low = x.first, high = x.last;
     for (let k = 0; k < 40; k++) { const mid = (low + high) / 2; if (x.place(mid) < at) low = mid; else high = mid; }
-    ticks.push(h("span", { class: "tick", css: { left: at * 100 + "%" } }, "+" + duration(Math.max(0, high - x.first))));
+    ticks.push(h("span", { class: "tick", css: { left: at * 100 + "%" } }, "+" + fine(Math.max(0, high - x.first), x.last - x.first)));
   }
   const turns = [];
   let turn = 0;

@@ -39,7 +39,7 @@ function viewTrial(view, n) {
     line ? line.el : h("section", { class: "part" }, h("h2", null, "Timeline"), noRecording(sessions)),
   ];
   put(view, [
-    h("p", { class: "crumbs" }, h("a", { href: "#/" }, run.mode === "recording" ? "Recording" : "Run"), "/",
+    run.mode === "recording" && run.trials.length === 1 ? null : h("p", { class: "crumbs" }, h("a", { href: "#/" }, run.mode === "recording" ? "Recording" : "Run"), "/",
       c ? [h("a", { href: caseHref(t.c) }, bdi(c.id)), "/"] : null, h("span", null, run.mode === "recording" ? "session " + sessions[0].index.id : "trial"),
       h("span", { class: "right" }, run.trials.length > 1 ? abButton(n) : null, n > 0 ? h("a", { href: trialHref(n - 1) }, "← previous") : null, n + 1 < run.trials.length ? h("a", { href: trialHref(n + 1) }, "next →") : null)),
     h("h1", { class: "page", tabindex: "-1" }, run.mode === "recording" ? null : [pill(trialWord(t)), " "], headline(t, data), " ", c ? caseBadges(c) : null),
@@ -87,7 +87,7 @@ function rowsPart(data, open, c) {
   const diffs = data.rows.filter((r) => r.diff && r.diff.length);
   return [
     diffs.length ? h("section", { class: "part" }, h("h2", null, "Calls, expected and made"), diffs.map((r) => differences(r, open))) : null,
-    h("section", { class: "part" }, h("h2", null, "Checks"), bar.el,
+    h("section", { class: "part" }, h("h2", null, run.mode === "recording" ? "What the wire decides by itself" : "Checks"), bar.el,
       h("div", { class: "tablebox" }, h("table", { class: "cards" }, head(["outcome", "check", "link", "expected", "actual", "why"]), tbody), rows.box),
       data.moreRows ? h("p", { class: "lead" }, plural(data.moreRows, "row") + " more are in the JSON verdict.") : null,
       c && c.overridden && c.overridden.length ? h("p", { class: "lead" }, badge("override", "over"), " Set for this run alone: " + c.overridden.map((o) => OVERRIDE_WORD[o] || o).join(", ") + ".") : null),
