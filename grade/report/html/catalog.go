@@ -31,7 +31,7 @@ func (r *builder) catalog(p *printer, s *session.Session) int {
 	key := [32]byte(h.Sum(nil))
 	n, ok := r.catalogs[key]
 	if ok {
-		r.run.Catalogs[n].Uses++
+		r.rest.Catalogs[n].Uses++
 		return n + 1
 	}
 	n = len(r.catalogs)
@@ -45,7 +45,7 @@ func (r *builder) catalog(p *printer, s *session.Session) int {
 	if server == "" {
 		server = "a server that does not name itself"
 	}
-	r.run.Catalogs = append(r.run.Catalogs, catalogIndex{server, hex.EncodeToString(key[:6]), len(l.Tools), lint, string(l.State), 1})
+	r.rest.Catalogs = append(r.rest.Catalogs, catalogIndex{server, hex.EncodeToString(key[:6]), len(l.Tools), lint, string(l.State), 1})
 	p.block('c', n, d)
 	return n + 1
 }

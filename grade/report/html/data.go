@@ -7,10 +7,9 @@ import (
 // The types of this file are the blocks of JSON that the script reads: short names,
 // since some stand in the file 50,000 times, and texts that are safe to show as they are.
 
-// runData is the block "run": all that lists and figures are made of.
+// runData is the block "run", which comes first: all that lists and figures are made of.
 type runData struct {
 	Mode       string          `json:"mode"` // verdict, or recording: of one, without a suite
-	Title      string          `json:"title"`
 	Suite      string          `json:"suite,omitzero"`
 	Hash       string          `json:"hash,omitzero"`
 	Analyzer   int             `json:"analyzer"`
@@ -22,9 +21,14 @@ type runData struct {
 	Hosts      []string        `json:"hosts"` // of trials, by number
 	Sessions   []sessionIndex  `json:"sessions"`
 	Recordings []recordingData `json:"recordings"`
-	Catalogs   []catalogIndex  `json:"catalogs"`
 	Skipped    []skippedData   `json:"skipped"`
 	Earlier    []Run           `json:"earlier"`
+}
+
+// restData is the block "rest", which comes last: what was found in the recordings.
+type restData struct {
+	Recordings []recordingRest `json:"recordings"` // those of runData, in their order
+	Catalogs   []catalogIndex  `json:"catalogs"`
 	// Cut says that details were left out, the file being large enough.
 	Cut bool `json:"cut,omitzero"`
 }
@@ -89,18 +93,15 @@ type trialIndex struct {
 type sessionIndex struct {
 	Recording int    `json:"r"`
 	ID        string `json:"id"`
-	// Here says that the block "s" of its number has its calls.
-	Here    bool   `json:"here,omitzero"`
-	Catalog int    `json:"cat,omitzero"` // number + 1; 0: none
-	Client  string `json:"client,omitzero"`
-	Server  string `json:"server,omitzero"`
 }
 
 type recordingData struct {
-	ID    string `json:"id"`
-	Path  string `json:"path,omitzero"`
+	ID   string `json:"id"`
+	Path string `json:"path,omitzero"`
+}
+
+type recordingRest struct {
 	Error string `json:"error,omitzero"` // why it could not be opened
-	State string `json:"state,omitzero"`
 	Facts []fact `json:"facts,omitzero"`
 }
 
@@ -194,6 +195,8 @@ type sessionData struct {
 	StartMs float64    `json:"start"` // of the recording, Unix time
 	FirstMs float64    `json:"first"` // since that
 	LastMs  float64    `json:"last"`
+	Server  string     `json:"server,omitzero"`
+	Catalog int        `json:"cat,omitzero"` // number + 1; 0: none
 	Facts   []fact     `json:"facts"`
 	Capture []fact     `json:"capture"`
 	Remarks []remark   `json:"remarks,omitzero"`

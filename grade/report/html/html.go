@@ -45,11 +45,12 @@ const maxSessions = 20
 // o.Source has.
 func Write(w io.Writer, v *report.Verdict, o Options) error {
 	r := newBuilder(o)
+	r.paths = v.Paths
 	if err := r.overview(v); err != nil {
 		return err
 	}
 	p := &printer{w: w}
-	page(p, verdictGlance(v, &r.run))
+	r.begin(p, verdictGlance(v, &r.run))
 	for i, c := range v.Cases {
 		n := r.run.Cases[i].First
 		if err := c.Each(func(t *report.Trial) error {
@@ -70,6 +71,7 @@ func Write(w io.Writer, v *report.Verdict, o Options) error {
 func WriteRecording(w io.Writer, rec *report.Recording, o Options) error {
 	r := newBuilder(o)
 	r.run.Mode = "recording"
+	r.paths = map[string]string{rec.Header.ID: rec.Path}
 	trials := make([]report.Trial, len(rec.Sessions))
 	for i, s := range rec.Sessions {
 		trials[i] = trialOf(rec, s)
@@ -77,7 +79,7 @@ func WriteRecording(w io.Writer, rec *report.Recording, o Options) error {
 	}
 	r.place(rec.Header.ID) // also where it holds no session
 	p := &printer{w: w}
-	page(p, recordingGlance(rec, &r.run))
+	r.begin(p, recordingGlance(rec, &r.run))
 	for i := range trials {
 		p.block('t', i, r.trial(&trials[i]))
 	}
@@ -86,16 +88,17 @@ func WriteRecording(w io.Writer, rec *report.Recording, o Options) error {
 }
 
 type builder struct {
-	o   Options
-	run runData
+	o    Options
+	run  runData
+	rest restData
 	// refs numbers the sessions that trials name, places the recordings.
 	refs   map[sessionKey]int
 	places map[string]int
+	paths  map[string]string // of recordings, for people
 	hosts  map[string]int
 	// catalogs numbers catalogs by the hash of what is shown of them.
 	catalogs map[[32]byte]int
 	room     int64 // bytes of detail that may still be written
-	cut      bool  // some were left out for want of room
 }
 
 type sessionKey struct{ recording, session string }
@@ -114,7 +117,7 @@ func (r *builder) place(recording string) int {
 	if !ok {
 		n = len(r.run.Recordings)
 		r.places[recording] = n
-		r.run.Recordings = append(r.run.Recordings, recordingData{ID: oneLine(recording)})
+		r.run.Recordings = append(r.run.Recordings, recordingData{ID: oneLine(recording), Path: oneLine(r.paths[recording])})
 	}
 	return n
 }
@@ -141,8 +144,7 @@ func (r *builder) recordings(p *printer, v *report.Verdict) {
 		wanted[k.recording][k.session] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
-		place := &r.run.Recordings[r.places[id]]
-		place.Path = oneLine(v.Paths[id])
+		place := &r.rest.Recordings[r.places[id]]
 		rec, done, err := r.o.Source.Recording(id)
 		switch {
 		case err != nil:
@@ -161,11 +163,19 @@ func (r *builder) recordings(p *printer, v *report.Verdict) {
 	}
 }
 
-// finish writes the block that the script reads first, and the end of the page.
-func (r *builder) finish(p *printer) error {
-	r.run.Cut = r.cut
+// begin writes the page, what its lists are made of, and the script.
+func (r *builder) begin(p *printer, g *glance) {
+	r.rest.Recordings = make([]recordingRest, len(r.run.Recordings))
+	page(p, g)
 	p.named("run", &r.run)
-	tail(p)
+	r.run.Trials = nil // written: the lists of a large run need not be held
+	p.script()
+}
+
+// finish writes the block that comes last, and the end of the page.
+func (r *builder) finish(p *printer) error {
+	p.named("rest", &r.rest)
+	io.WriteString(p, "</body>\n</html>\n")
 	return p.err
 }
 

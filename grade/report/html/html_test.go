@@ -79,8 +79,8 @@ func TestShop(t *testing.T) {
 	if c := run.Cases[0]; c.Breaks != [6]int{0, 0, 2, 0, 1, 0} || len(c.Overridden) != 1 || c.Overridden[0] != "passThreshold" || c.Where != "suite.yaml:9" {
 		t.Errorf("first case: %+v", c)
 	}
-	if len(run.Catalogs) != 1 || run.Catalogs[0].Uses != 10 || run.Catalogs[0].Tools != 4 {
-		t.Errorf("ten sessions share one catalog: %+v", run.Catalogs)
+	if c := decode[restData](t, blocks, "rest").Catalogs; len(c) != 1 || c[0].Uses != 10 || c[0].Tools != 4 {
+		t.Errorf("ten sessions share one catalog: %+v", c)
 	}
 	var hosts []string
 	for _, x := range run.Trials {
@@ -231,7 +231,7 @@ func TestNothingBreaksOut(t *testing.T) {
 					t.Errorf("the markup has %s", bad)
 				}
 			}
-			all := strings.Join([]string{blocks["run"], blocks["t0"], blocks["s0"], blocks["c0"]}, "\n")
+			all := strings.Join([]string{blocks["run"], blocks["t0"], blocks["s0"], blocks["c0"], blocks["rest"]}, "\n")
 			if name != "unreadable" && strings.Count(all, "alert(2)") < 15 {
 				t.Errorf("the texts are not shown: alert(2) %d times", strings.Count(all, "alert(2)"))
 			}
@@ -399,7 +399,7 @@ func TestDetailIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := blocksOf(t, out.String())
-	if run := decode[runData](t, blocks, "run"); !run.Cut {
+	if !decode[restData](t, blocks, "rest").Cut {
 		t.Error("the page does not say that texts were left out")
 	}
 	var texts int

@@ -303,10 +303,3 @@ func page(p *printer, g *glance) {
 		p.err = err
 	}
 }
-
-// tail writes the script and the end of the page.
-func tail(p *printer) {
-	if err := pages.ExecuteTemplate(p, "tail.html", template.JS(script)); err != nil && p.err == nil {
-		p.err = err
-	}
-}

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"html/template"
 	"io"
 	"math"
 	"strconv"
@@ -40,6 +41,13 @@ func (p *printer) named(id string, v any) {
 	io.WriteString(p, `<script type="application/json" id="`+id+`">`)
 	p.Write(b)
 	io.WriteString(p, "</script>\n")
+}
+
+// script writes the script.
+func (p *printer) script() {
+	if err := pages.ExecuteTemplate(p, "script.html", template.JS(script)); err != nil && p.err == nil {
+		p.err = err
+	}
 }
 
 func (p *printer) block(kind byte, n int, v any) { p.named(string(kind)+strconv.Itoa(n), v) }
@@ -87,7 +95,7 @@ func (r *builder) detail(s string) *shown {
 	d := &shown{}
 	n := min(len(s), maxValue)
 	if int64(n) > r.room {
-		n, r.cut = 0, true
+		n, r.rest.Cut = 0, true
 	}
 	if n < len(s) {
 		d.Size = int64(len(s))

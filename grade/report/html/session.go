@@ -27,19 +27,17 @@ const (
 // recording writes the blocks of those sessions of a recording that trials name (nil:
 // of all), and of their catalogs.
 func (r *builder) recording(p *printer, id string, rec *report.Recording, wanted map[string]bool) {
-	place := &r.run.Recordings[r.places[id]]
-	place.Path, place.State, place.Facts = oneLine(rec.Path), string(rec.End.State), recordingFacts(rec)
+	r.rest.Recordings[r.places[id]].Facts = recordingFacts(rec)
 	schemas := &predicate.Schemas{}
 	for _, s := range rec.Sessions {
 		if wanted != nil && !wanted[s.ID] {
 			continue
 		}
 		n := r.refs[sessionKey{id, s.ID}]
-		x := &r.run.Sessions[n]
-		x.Here = true
-		x.Client, x.Server = peer(s.Client), peer(s.Server)
-		x.Catalog = r.catalog(p, s)
-		p.block('s', n, r.session(s, rec, schemas))
+		cat := r.catalog(p, s)
+		d := r.session(s, rec, schemas)
+		d.Catalog, d.Server = cat, peer(s.Server)
+		p.block('s', n, d)
 		if p.err != nil {
 			return
 		}
@@ -264,7 +262,7 @@ func (r *builder) value(v session.Value) *shown {
 	case v.IsZero():
 		return nil
 	case v.Len() > maxFetch || r.room <= 0:
-		r.cut = r.cut || r.room <= 0
+		r.rest.Cut = r.rest.Cut || r.room <= 0
 		return &shown{Size: v.Len()}
 	}
 	b, err := v.Bytes()

@@ -45,6 +45,7 @@ function align(a, b, key) {
 }
 
 function viewAB(view, a, b) {
+  if (!whole()) { reading(view); return; }
   const pair = [a, b].map((n) => ({ n, t: run.trials[n], data: run.trials[n] && block("t" + n) }));
   if (!pair[0].data || !pair[1].data) { lost(view); return; }
   const pick = (side) => {

@@ -33,17 +33,25 @@ function clear(el) { while (el.firstChild) el.removeChild(el.firstChild); return
 
 function byId(id) { return document.getElementById(id); }
 
+// whole tells that all of the file is there; until then a block may still be to come.
+function whole() { return document.readyState !== "loading"; }
+
 // block reads a block of data when it is first asked for, and keeps the last few: a
-// report may hold more than is good to have in memory twice.
+// report may hold more than is good to have in memory twice. null: it is not there, or
+// not yet, or not all of it (then nothing stands behind it).
 const kept = new Map();
 function block(id) {
   if (kept.has(id)) return kept.get(id);
   const el = byId(id);
-  const data = el ? JSON.parse(el.textContent) : null;
+  if (!el || !whole() && !el.nextSibling) return null;
+  const data = JSON.parse(el.textContent);
   kept.set(id, data);
   if (kept.size > 24) kept.delete(kept.keys().next().value);
   return data;
 }
+
+// rest is what was found in the recordings; null until all of the file is there.
+function rest() { return block("rest"); }
 
 const run = JSON.parse(byId("run").textContent);
 

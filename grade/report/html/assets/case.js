@@ -35,7 +35,7 @@ function viewSessions(view) {
   const rows = rowsOf(tbody, (t, i) => {
     const x = run.sessions[t.x[0]];
     return h("tr", { class: "go" }, h("td", null, mini(t.s, t.b)),
-      h("td", { class: "wide" }, h("a", { class: "row", href: trialHref(i) }, "session ", x.id), h("span", { class: "sub" }, bdi(x.client || "a host that does not name itself"), " and ", bdi(x.server || "a server that does not name itself"))),
+      h("td", { class: "wide" }, h("a", { class: "row", href: trialHref(i) }, "session ", x.id), h("span", { class: "sub" }, bdi(t.h >= 0 ? run.hosts[t.h] : "a host that does not name itself"), " and ", bdi((t.v || [])[0] || "a server that does not name itself"))),
       h("td", { "data-h": "first break" }, t.b >= 0 ? LINK_TITLE[LINKS[t.b]] + ": " + reasonText(t.y) : ""),
       h("td", { class: "num", "data-h": "calls" }, count(t.n)), h("td", { class: "num", "data-h": "took" }, duration(t.ms)), h("td", { class: "num", "data-h": "at" }, when(t.t)));
   }, "session");
@@ -43,9 +43,12 @@ function viewSessions(view) {
   rowKeys(tbody, "a.row");
   put(view, [
     h("section", { class: "part" }, h("h2", null, "Sessions"), run.trials.length ? h("div", { class: "tablebox" }, h("table", { class: "cards" }, head(["links", "session", "first break", "#calls", "#took", "#started (UTC)"]), tbody), rows.box) : h("p", { class: "soft" }, "The recording holds no message.")),
-    h("section", { class: "part" }, h("h2", null, "Recording"), run.recordings.map((r) => facts(r.facts || []))),
+    h("section", { class: "part" }, h("h2", null, "Recording"), rest() ? rest().recordings.map((r) => facts(r.facts || [])) : h("p", { class: "soft" }, "…")),
   ]);
 }
+
+// reading stands where a view needs a part of the file that is not there yet.
+function reading(view) { view.setAttribute("data-waits", ""); put(view, [h("p", { class: "soft" }, "Reading the rest of the file …")]); }
 
 function lost(view) {
   put(view, [h("h1", { class: "page", tabindex: "-1" }, "This report has no such page"), h("p", null, h("a", { href: "#/" }, "To the beginning"))]);

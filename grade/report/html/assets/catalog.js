@@ -2,17 +2,20 @@
 
 function viewCatalogs(view) {
   put(view, [h("h1", { class: "page", tabindex: "-1" }, "Catalogs"), h("p", { class: "lead" }, "What servers listed, each catalog once. Advice gates nothing: checks of a suite do.")]);
-  if (!run.catalogs.length) { put(view, [h("p", { class: "soft" }, run.recordings.some((r) => r.facts) ? "No server listed its tools on the wire." : "This report was made without the recordings.")]); return; }
+  if (!whole()) { reading(view); return; }
+  const catalogs = rest().catalogs;
+  if (!catalogs.length) { put(view, [h("p", { class: "soft" }, rest().recordings.some((r) => r.facts) ? "No server listed its tools on the wire." : "This report was made without the recordings.")]); return; }
   const tbody = h("tbody");
   const rows = rowsOf(tbody, (c, i) => h("tr", { class: "go" }, h("td", { class: "wide" }, h("a", { class: "row", href: "#/catalog/" + i }, bdi(c.server))),
     h("td", { class: "rec" }, c.hash), h("td", null, c.state), h("td", { class: "num", "data-h": "tools" }, count(c.tools)), h("td", { class: "num", "data-h": "advice" }, count(c.lint)), h("td", { class: "num", "data-h": "sessions" }, count(c.uses))), "catalog");
-  rows.show(run.catalogs);
+  rows.show(catalogs);
   rowKeys(tbody, "a.row");
   put(view, [h("section", { class: "part" }, h("div", { class: "tablebox" }, h("table", { class: "cards" }, head(["server", "hash", "captured", "#tools", "#advice", "#sessions"]), tbody), rows.box))]);
 }
 
 function viewCatalog(view, n) {
-  const index = run.catalogs[n], data = index && block("c" + n);
+  if (!whole()) { reading(view); return; }
+  const index = rest().catalogs[n], data = index && block("c" + n);
   if (!data) { lost(view); return; }
   const list = h("div");
   const rows = rowsOf(list, (t) => h("article", { class: "tool" }, h("h3", null, bdi(t.name || "(no name)"), " ", (t.marks || []).map((m) => [badge(m), " "])),

@@ -10,6 +10,7 @@ function route(first) {
   const parts = location.hash.replace(/^#(main$)?\/?/, "").split("/");
   const n = /^\d{1,7}$/.test(parts[1] || "") ? +parts[1] : -1;
   const view = clear(byId("view"));
+  view.removeAttribute("data-waits");
   const atRun = parts[0] === "";
   byId("glance").hidden = !atRun;
   if (atRun) {
@@ -72,4 +73,6 @@ document.addEventListener("keydown", (e) => {
 // On paper there is nothing to press: what can be opened is open, as far as it is made.
 addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
 route(true);
+// A view that had to wait for the rest of the file is made when that is there.
+document.addEventListener("DOMContentLoaded", () => { if (byId("view").hasAttribute("data-waits") || run.mode === "recording") route(true); });
 document.documentElement.setAttribute("data-ready", "");

@@ -77,7 +77,7 @@ function timeline(sessions, t) {
     const button = h("button", { type: "button", class: "call", "aria-expanded": "false", onclick: () => toggle() }, h("span", { class: "mono" }, bdi(c.tool || "(no name)")));
     const row = h("tr", null,
       h("td", { class: "wide" }, button, c.schema && c.schema.length ? [" ", badge("schema", "warn", "its arguments do not fit the tool's own schema")] : null),
-      several ? h("td", null, bdi(call.s.index.server || "")) : null,
+      several ? h("td", null, bdi(call.s.data.server || "")) : null,
       h("td", { class: "num" }, "+" + fine(call.from - first, last - first)),
       h("td", null, h("span", { class: "pill " + (c.bad ? "bad" : c.state === "result" ? "result" : "inconclusive") }, h("span", { class: "mark", "aria-hidden": "true" }, c.bad ? "✕" : c.state === "result" ? "✓" : "?"), CALL_WORD[c.state] || c.state)),
       h("td", { class: "num" }, c.took !== undefined ? duration(c.took) : "no answer"),

@@ -2,7 +2,7 @@
 
 // sessionsOf are a trial's sessions with their blocks, where they are in this file.
 function sessionsOf(t) {
-  return t.x.map((n) => ({ n, index: run.sessions[n], data: run.sessions[n].here ? block("s" + n) : null }));
+  return t.x.map((n) => ({ n, index: run.sessions[n], data: block("s" + n) }));
 }
 
 function trialName(t) { return t.k; }
@@ -22,6 +22,7 @@ function headline(t, data) {
 
 function viewTrial(view, n) {
   const t = run.trials[n], data = t && block("t" + n);
+  if (t && !whole()) { reading(view); return; }
   if (!data) { lost(view); return; }
   const sessions = sessionsOf(t);
   const line = timeline(sessions, t);
@@ -48,12 +49,13 @@ function viewTrial(view, n) {
     chain(data.links, t.b),
     talks.length ? h("div", { class: "cols two" }, h("div", null, body), h("aside", { "aria-label": "Conversation" }, talks.map((s) => talkView(s, sessions.indexOf(s), line)))) : body,
     sessions.map((s) => sessionPart(s, open.several ? open.name(s.index.r) : "")),
+    rest().cut ? h("p", { class: "foot" }, "Some arguments, results and texts were left out to keep this file small; their sizes are shown. The recordings have them.") : null,
     (data.parts || []).filter((p) => p.lost).map((p) => h("p", { class: "lead" }, "Server ", bdi(p.server), ": ", bdi(p.lost))),
   ]);
 }
 
 function noRecording(sessions) {
-  const why = sessions.map((s) => run.recordings[s.index.r].error).find((e) => e);
+  const why = sessions.map((s) => rest().recordings[s.index.r].error).find((e) => e);
   return h("p", { class: "soft" }, why ? ["The recording could not be read: ", bdi(why)] : "This report was made without the recording: calls, arguments and results are not in it.");
 }
 
@@ -127,11 +129,11 @@ function differences(r, open) {
 // sessionPart is what is known of one session: who spoke, how completely it was captured,
 // what is remarkable.
 function sessionPart(s, name) {
-  const d = s.data, r = run.recordings[s.index.r];
+  const d = s.data, r = rest().recordings[s.index.r];
   if (!d) return null;
   return h("section", { class: "part" }, h("h2", null, "Session ", s.index.id, name ? [" of ", bdi(name)] : null),
     h("div", { class: "cols" }, facts(d.facts)),
-    s.index.cat ? h("p", { class: "lead" }, h("a", { href: "#/catalog/" + (s.index.cat - 1) }, "Its catalog: " + plural(run.catalogs[s.index.cat - 1].tools, "tool"))) : null,
+    d.cat ? h("p", { class: "lead" }, h("a", { href: "#/catalog/" + (d.cat - 1) }, "Its catalog: " + plural(rest().catalogs[d.cat - 1].tools, "tool"))) : null,
     h("details", { class: "fold" }, h("summary", null, "How completely it was captured"), h("div", null, facts(d.capture))),
     d.remarks && d.remarks.length ? h("details", { class: "fold" }, h("summary", null, plural(d.remarks.length + (d.moreRemarks || 0), "remark")), h("div", null, h("dl", { class: "rest" }, d.remarks.map((m) => [h("dt", null, m.seq ? "record " + m.seq : "session"), h("dd", null, h("code", null, m.flag), " ", bdi(m.text || ""))])), d.moreRemarks ? h("p", { class: "soft" }, count(d.moreRemarks) + " more") : null)) : null,
     d.stderr && d.stderr.length ? h("details", { class: "fold" }, h("summary", null, "stderr: " + plural(d.stderr.length, "line") + (d.stderrMore ? " and more" : "")), h("div", null, code("stderr", { text: d.stderr.map((l) => l.text).join("\n") }))) : null,
