@@ -160,7 +160,9 @@ const hostile = "</script><script>alert(1)</script><!--<img src=x onerror=alert(
 // hostileJSON is the same as far as JSON on the wire can hold it.
 var hostileJSON = strings.ToValidUTF8(hostile, "\ufffd")
 
-func TestNothingBreaksOut(t *testing.T) {
+// hostileRun is a run with hostile texts wherever a stranger can put one.
+func hostileRun(t testing.TB) (*report.Recording, *report.Verdict) {
+	t.Helper()
 	tools := []map[string]any{{"name": hostileJSON, "description": hostileJSON + strings.Repeat(" long", 600), "annotations": map[string]any{hostileJSON: hostileJSON},
 		"inputSchema":  map[string]any{"type": "object", "properties": map[string]any{hostileJSON: map[string]any{"enum": []string{hostileJSON}}}, "required": []string{hostileJSON, "other"}},
 		"outputSchema": map[string]any{"type": hostileJSON}}, {"name": hostileJSON, "description": hostileJSON}}
@@ -180,6 +182,11 @@ func TestNothingBreaksOut(t *testing.T) {
 	v.Reasons = append(v.Reasons, hostile)
 	v.SuiteFiles = []string{hostile}
 	v.Skipped = append(v.Skipped, report.Skipped{Recording: hostile, Session: hostile, Why: hostile, Detail: hostile, Path: hostile})
+	return rec, v
+}
+
+func TestNothingBreaksOut(t *testing.T) {
+	rec, v := hostileRun(t)
 	broken := sourceOf()
 	broken.err = errors.New(hostile)
 	pages := map[string]func(w io.Writer) error{
@@ -447,16 +454,23 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// The conversation stands beside the calls, joined by the host's ids.
-func TestConversation(t *testing.T) {
+// conversation is a recording with a transcript of two turns.
+func conversation(t testing.TB) *report.Recording {
+	t.Helper()
 	p := &play{id: "r", host: "claude-code", server: "shop", tools: shopTools(), talk: `{"kind":"conversation","schema":"sixlink-conversation/1.0","host":{"name":"claude-code","version":"2.1"},"models":["model-x"]}
 {"kind":"turn","prompts":[{"text":"Where is order 7?"}],"finalText":"It was shipped.","status":"complete"}
 {"kind":"call","turn":0,"hostCallId":"use0","name":"mcp__shop__find_order","server":"shop","tool":{"raw":"find_order"}}
 {"kind":"call","turn":0,"hostCallId":"other","name":"mcp__shop__mail","server":"shop","tool":{"raw":"mail"},"denied":"user-rejected"}
 {"kind":"turn","prompts":[{"text":"Thanks."}],"finalText":""}
 `, calls: []playCall{{tool: "find_order", args: `{"order":"7"}`, result: text(t, "shipped")}}}
+	return p.recording(t)
+}
+
+// The conversation stands beside the calls, joined by the host's ids.
+func TestConversation(t *testing.T) {
+	rec := conversation(t)
 	var out bytes.Buffer
-	if err := WriteRecording(&out, p.recording(t), Options{}); err != nil {
+	if err := WriteRecording(&out, rec, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	keep(t, out.Bytes())

@@ -6,7 +6,7 @@ function abHref(a, b) { return "#/ab/" + a + "/" + b; }
 
 // abBox is the mark in lists that chooses a trial; two make a comparison.
 function abBox(i) {
-  return h("input", { type: "checkbox", "aria-label": "Compare trial " + (i + 1), checked: chosenTrials.includes(i), onchange: (e) => {
+  return h("input", { type: "checkbox", name: "compare", "aria-label": "Compare trial " + (i + 1), checked: chosenTrials.includes(i), onchange: (e) => {
     chosenTrials = chosenTrials.filter((k) => k !== i);
     if (e.target.checked) chosenTrials.push(i);
     if (chosenTrials.length === 2) { const [a, b] = chosenTrials; chosenTrials = []; location.hash = abHref(a, b).slice(1); }

@@ -50,7 +50,7 @@ function head(names) {
 // is given. It calls change(word, text) at once and at each change.
 function filterBar(words, counts, hint, extra, change) {
   let word = "all";
-  const search = h("input", { type: "search", placeholder: hint, "aria-label": hint, autocomplete: "off", spellcheck: "false", "data-search": true });
+  const search = h("input", { type: "search", name: "search", placeholder: hint, "aria-label": hint, autocomplete: "off", spellcheck: "false", "data-search": true });
   const buttons = words.filter((w) => w === "all" || counts[w]).map((w) => h("button", { type: "button", "aria-pressed": String(w === "all"), onclick: () => {
     word = w;
     for (const b of buttons) b.setAttribute("aria-pressed", String(b === buttons.at(index(w))));
@@ -67,5 +67,5 @@ function filterBar(words, counts, hint, extra, change) {
 
 // chosen is a select with a label for who listens.
 function chosen(label, options, change) {
-  return h("select", { "aria-label": label, onchange: (e) => change(e.target.value) }, options.map(([value, text]) => h("option", { value }, text)));
+  return h("select", { name: "choice", "aria-label": label, onchange: (e) => change(e.target.value) }, options.map(([value, text]) => h("option", { value }, text)));
 }

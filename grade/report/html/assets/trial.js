@@ -98,7 +98,7 @@ function rowsPart(data, open, c) {
 
 function checkRow(r, open) {
   return h("tr", null, h("td", null, pill(r.result)),
-    h("td", { class: "nw" }, h("span", { class: "mono" }, bdi(r.name)), " ", r.role === "gating" ? null : badge(r.role, "", "gates nothing"), r.warn ? [" ", badge("warn", "warn")] : null, r.scorer ? [" ", badge("scorer", "", "compares the case's expected calls with those that were made")] : null, r.turn >= 0 ? h("span", { class: "sub" }, "turn " + (r.turn + 1)) : null),
+    h("td", { class: "nw" }, h("span", { class: "mono" }, bdi(r.name)), " ", r.role === "gating" ? null : badge(r.role, "", "gates nothing"), r.warn ? [" ", badge("warn", "over", "a failure is told and gates nothing")] : null, r.scorer ? [" ", badge("scorer", "", "compares the case's expected calls with those that were made")] : null, r.turn >= 0 ? h("span", { class: "sub" }, "turn " + (r.turn + 1)) : null),
     h("td", { class: "nw" }, LINK_TITLE[r.link]), h("td", { class: "text", "data-h": "expected" }, bdi(r.expected || "")), h("td", { class: "text", "data-h": "actual" }, bdi(r.actual || ""), r.actual && r.records ? " " : null, records(r.records, open)),
     h("td", { class: "wide text" }, r.result === "pass" ? h("span", { class: "soft" }, bdi(r.reason || "")) : bdi(r.reason || "")));
 }
@@ -106,7 +106,7 @@ function checkRow(r, open) {
 function builtInRow(b) {
   const word = { passed: "pass", failed: "fail", undecided: "undecided" }[b.state];
   return h("tr", null, h("td", null, pill(word)), h("td", { class: "nw" }, h("span", { class: "mono" }, b.id), " ", badge("built-in", "", "the analyzer's own: it restates a link, gates nothing and covers nothing")),
-    h("td", { class: "nw" }, LINK_TITLE[b.link]), h("td", { class: "text", "data-h": "expected" }, bdi(b.expected || "")), h("td", { class: "text", "data-h": "actual" }, bdi(b.actual || "")), h("td", { class: "wide soft" }, ""));
+    h("td", { class: "nw" }, LINK_TITLE[b.link]), h("td", { class: "text", "data-h": "expected" }, bdi(b.expected || "")), h("td", { class: "text", "data-h": "actual", colspan: "2" }, bdi(b.actual || "")));
 }
 
 // differences are the categorized difference of one scorer, expected beside actual.
