@@ -24,7 +24,8 @@ func formats() []report.Format {
 type reportOutput struct {
 	format, path string
 	verbose      bool
-	by           string // what the matrix is by; empty: none is asked for
+	by           string   // what the matrix is by; empty: none is asked for
+	earlier      []string // files and folders with verdicts of runs before, for html
 }
 
 // add adds the flags; names are the formats that the verb has.
@@ -98,6 +99,9 @@ func inRepository(files []string) []string {
 // shape finds the format of a verdict's report; the error is one of usage.
 func (o *reportOutput) shape() (report.Format, error) {
 	f, err := report.FormatOf(formats(), o.format)
+	if err == nil && len(o.earlier) > 0 && o.format != "html" {
+		err = errors.New("--earlier is for the format html, and not " + o.format)
+	}
 	if err != nil || o.by == "" || o.format == "html" { // which shows each matrix anyway
 		return f, err
 	}
@@ -122,5 +126,11 @@ func (o *reportOutput) verdictReport(s stdio, f report.Format, v *report.Verdict
 	}
 	opts := o.options(s)
 	opts.Source, opts.By = source, report.By(o.by)
+	if len(o.earlier) > 0 {
+		var err error
+		if opts.Earlier, err = earlierRuns(s, v, o.earlier); err != nil {
+			return err
+		}
+	}
 	return o.deliver(s, func(w io.Writer) error { return f.Write(w, v, opts) }, func(w io.Writer) error { return report.Markdown(w, v, opts) })
 }

@@ -252,11 +252,11 @@ func TestBrowserViews(t *testing.T) {
 		routes []string
 	}{
 		{"shop", func(w io.Writer) error {
-			return Write(w, v, Options{Options: report.Options{Source: sourceOf(recs...)}, Earlier: []Run{{"run 13", 7, 2, 1, false}}})
+			return Write(w, v, Options{Options: report.Options{Source: sourceOf(recs...), Earlier: []report.RunPoint{{Name: "run 13", Passed: 7, Eligible: 9, Trials: 10}}}})
 		}, []string{"", "case/0", "case/3", "trial/0", "trial/4", "runs", "matrix", "catalog", "catalog/0", "ab/0/4", "trial/99", "nowhere"}},
 		{"verdict alone", func(w io.Writer) error { return Write(w, v, Options{}) }, []string{"", "trial/2", "catalog", "ab/0/1", "runs"}},
 		{"hostile", func(w io.Writer) error {
-			return Write(w, badVerdict, Options{Options: report.Options{Source: sourceOf(bad)}, Earlier: []Run{{Name: hostile}}})
+			return Write(w, badVerdict, Options{Options: report.Options{Source: sourceOf(bad), Earlier: []report.RunPoint{{Name: hostile}}}})
 		}, []string{"", "case/0", "trial/0", "runs", "matrix", "catalog", "catalog/0"}},
 		{"recording", func(w io.Writer) error { return WriteRecording(w, bad, Options{}) }, []string{"", "catalog/0"}},
 		{"conversation", func(w io.Writer) error { return WriteRecording(w, talk, Options{}) }, []string{""}},

@@ -22,7 +22,49 @@ type runData struct {
 	Sessions   []sessionIndex  `json:"sessions"`
 	Recordings []recordingData `json:"recordings"`
 	Skipped    []skippedData   `json:"skipped"`
-	Earlier    []Run           `json:"earlier"`
+	Earlier    []earlierRun    `json:"earlier"`
+	Matrices   []matrixData    `json:"matrices"`
+	By         string          `json:"by,omitzero"` // the matrix that is asked for
+}
+
+// earlierRun is a run before this one; of the cases that count.
+type earlierRun struct {
+	Name     string `json:"name"`
+	Passed   int    `json:"passed"`
+	Eligible int    `json:"eligible"`
+	Trials   int    `json:"trials"`
+	Same     bool   `json:"same"` // its suite had the same hash
+}
+
+// matrixData is what each group of trials did in each case.
+type matrixData struct {
+	By     string      `json:"by"`
+	Groups []groupData `json:"groups"`
+	Rows   []rowCells  `json:"rows"`
+	// Mean is the mean of the groups' pass rates.
+	Mean *float64 `json:"mean"`
+}
+
+type groupData struct {
+	Name string    `json:"name"`
+	Old  bool      `json:"old,omitzero"` // no newer run has it
+	All  *cellData `json:"all"`
+}
+
+// rowCells is a case, by its number, with a cell a group; null: no trial.
+type rowCells struct {
+	Case  int         `json:"case"`
+	Cells []*cellData `json:"cells"`
+}
+
+type cellData struct {
+	Trials   int      `json:"n"`
+	Passed   int      `json:"p"`
+	Eligible int      `json:"e"`
+	Dots     string   `json:"d"` // a letter a trial: p, f or i
+	Median   *float64 `json:"ms,omitzero"`
+	Tokens   *float64 `json:"u,omitzero"`
+	Longest  float64  `json:"long,omitzero"` // of its trials, in milliseconds
 }
 
 // restData is the block "rest", which comes last: what was found in the recordings.
@@ -86,7 +128,6 @@ type trialIndex struct {
 	Servers []string          `json:"v,omitzero"`
 	Model   string            `json:"m,omitzero"`
 	Tokens  int64             `json:"u,omitzero"` // all of them
-	Bytes   int64             `json:"o,omitzero"` // of results
 }
 
 // sessionIndex is one session that a trial names.

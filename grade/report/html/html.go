@@ -11,9 +11,6 @@ import (
 // Options are what only this format can show.
 type Options struct {
 	report.Options
-	// Earlier are runs of the same suite before this one, the oldest first; the last
-	// three are shown beside this one's accuracy.
-	Earlier []Run
 	// MaxDetail bounds what of arguments, results and other texts of recordings is in
 	// the file, in bytes; 0: DefaultMaxDetail. What is over it is shown by its size.
 	MaxDetail int64
@@ -22,14 +19,6 @@ type Options struct {
 // DefaultMaxDetail keeps a report of 50,000 calls of 1 KiB whole and opens in about a
 // second.
 const DefaultMaxDetail = 64 << 20
-
-// Run is the outcome of an earlier run.
-type Run struct {
-	Name                         string
-	Passed, Failed, Inconclusive int
-	// SameSuite says that its suite had the same hash.
-	SameSuite bool
-}
 
 // Format is the entry of the table of formats.
 func Format() report.Format {
@@ -47,6 +36,9 @@ func Write(w io.Writer, v *report.Verdict, o Options) error {
 	r := newBuilder(o)
 	r.paths = v.Paths
 	if err := r.overview(v); err != nil {
+		return err
+	}
+	if err := r.matrices(v); err != nil {
 		return err
 	}
 	p := &printer{w: w}

@@ -38,8 +38,9 @@ func shopPage(t testing.TB) string {
 	t.Helper()
 	recs, v := shop(t)
 	var out bytes.Buffer
-	if err := Write(&out, v, Options{Options: report.Options{Source: sourceOf(recs...)},
-		Earlier: []Run{{"run 11", 5, 3, 0, false}, {"run 12", 6, 4, 0, true}, {"run 13", 7, 2, 1, false}, {"run 14", 7, 3, 0, true}}}); err != nil {
+	if err := Write(&out, v, Options{Options: report.Options{Source: sourceOf(recs...), Earlier: []report.RunPoint{
+		{Name: "run 11", Passed: 5, Eligible: 8, Trials: 8}, {Name: "run 12", SuiteHash: v.SuiteHash, Passed: 6, Eligible: 10, Trials: 10},
+		{Name: "run 13", Passed: 7, Eligible: 9, Trials: 10}, {Name: "run 14", SuiteHash: v.SuiteHash, Passed: 7, Eligible: 10, Trials: 10}}}}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -82,6 +83,12 @@ func TestShop(t *testing.T) {
 	if c := decode[restData](t, blocks, "rest").Catalogs; len(c) != 1 || c[0].Uses != 10 || c[0].Tools != 4 {
 		t.Errorf("ten sessions share one catalog: %+v", c)
 	}
+	if names := matrixNames(run.Matrices); names != "host: claude-code, codex; server: shop 2; label:branch: main, next" {
+		t.Errorf("matrices %s", names)
+	}
+	if c := run.Matrices[0].Rows[0].Cells[1]; c.Dots != "ff" || c.Passed != 0 || c.Eligible != 2 || c.Median == nil {
+		t.Errorf("codex in the first case: %+v", c)
+	}
 	var hosts []string
 	for _, x := range run.Trials {
 		hosts = append(hosts, run.Hosts[x.Host])
@@ -116,6 +123,18 @@ func TestShop(t *testing.T) {
 	if len(sess.Stderr) != 2 {
 		t.Errorf("stderr %+v", sess.Stderr)
 	}
+}
+
+func matrixNames(list []matrixData) string {
+	var out []string
+	for _, m := range list {
+		var groups []string
+		for _, g := range m.Groups {
+			groups = append(groups, g.Name)
+		}
+		out = append(out, m.By+": "+strings.Join(groups, ", "))
+	}
+	return strings.Join(out, "; ")
 }
 
 // A page is one file: nothing in it loads anything, and its policy names what it runs.
@@ -191,7 +210,7 @@ func TestNothingBreaksOut(t *testing.T) {
 	broken.err = errors.New(hostile)
 	pages := map[string]func(w io.Writer) error{
 		"verdict": func(w io.Writer) error {
-			return Write(w, v, Options{Options: report.Options{Source: sourceOf(rec)}, Earlier: []Run{{Name: hostile}}})
+			return Write(w, v, Options{Options: report.Options{Source: sourceOf(rec), Earlier: []report.RunPoint{{Name: hostile}}}})
 		},
 		"unreadable": func(w io.Writer) error { return Write(w, v, Options{Options: report.Options{Source: broken}}) },
 		"recording":  func(w io.Writer) error { return WriteRecording(w, rec, Options{}) },

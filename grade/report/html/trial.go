@@ -32,8 +32,7 @@ func (r *builder) overview(v *report.Verdict) error {
 	run.Suite, run.Hash, run.Analyzer, run.Word = oneLine(v.SuiteID), shortHash(v.SuiteHash), v.AnalyzerVersion, string(v.Word)
 	run.Reasons, run.Coverage = lines(v.Reasons), coverOf(&v.Coverage)
 	for _, e := range r.o.Earlier[max(0, len(r.o.Earlier)-3):] {
-		e.Name = oneLine(e.Name)
-		run.Earlier = append(run.Earlier, e)
+		run.Earlier = append(run.Earlier, earlierRun{oneLine(e.Name), e.Passed, e.Eligible, e.Trials, e.SuiteHash == v.SuiteHash})
 	}
 	for i := range v.Skipped {
 		s := &v.Skipped[i]
@@ -146,7 +145,7 @@ func (r *builder) facts(x *trialIndex, f *grade.Facts) {
 	if f.StartedAt != 0 {
 		x.Start = time.Unix(0, f.StartedAt).UTC().Format(time.RFC3339)
 	}
-	x.Ms, x.Model, x.Bytes = ms(f.DurationNs), oneLine(f.Model), f.ResultBytes
+	x.Ms, x.Model = ms(f.DurationNs), oneLine(f.Model)
 	if name := oneLine(strings.TrimSpace(f.Host + " " + f.HostVersion)); name != "" {
 		n, ok := r.hosts[name]
 		if !ok {

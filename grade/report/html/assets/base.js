@@ -82,9 +82,3 @@ function bytes(n) {
 
 // when is a time of the report, in UTC, so that two readers read the same.
 function when(iso) { return iso ? iso.slice(0, 10) + " " + iso.slice(11, 19) : ""; }
-
-function median(list) {
-  if (!list.length) return null;
-  const s = list.slice().sort((a, b) => a - b);
-  return s.length % 2 ? s[(s.length - 1) / 2] : (s[s.length / 2 - 1] + s[s.length / 2]) / 2;
-}

@@ -72,13 +72,13 @@ function earlier() {
   if (!run.earlier.length) return null;
   let passed = 0, failed = 0, erred = 0;
   for (const c of run.cases) if (c.counted) { passed += c.stats.passed; failed += c.stats.failed; erred += c.stats.errored; }
-  const all = run.earlier.concat([{ Name: "this run", Passed: passed, Failed: failed, Inconclusive: erred, SameSuite: true }]);
+  const all = run.earlier.concat([{ name: "this run", passed, eligible: passed + failed, trials: passed + failed + erred, same: true }]);
   return h("section", { class: "part" }, h("h2", null, "Accuracy, with the runs before"),
     h("div", { class: "tablebox" }, h("table", { class: "cards" }, head(["run", "accuracy", "#passed", "#failed", "#undecided"]), h("tbody", null, all.map((r) => {
-      const of = r.Passed + r.Failed, share = of ? r.Passed / of : null;
-      return h("tr", null, h("td", { class: "wide" }, bdi(r.Name), r.SameSuite ? null : [" ", badge("other suite", "over", "its suite was another one: compare with care")]),
+      const share = r.eligible ? r.passed / r.eligible : null;
+      return h("tr", null, h("td", { class: "wide" }, bdi(r.name), r.same ? null : [" ", badge("other suite", "over", "its suite was another one: compare with care")]),
         h("td", null, share === null ? "–" : [h("span", { class: "bar-rate", "aria-hidden": "true" }, h("i", { css: { width: share * 100 + "%" } })), percent(share)]),
-        h("td", { class: "num", "data-h": "passed" }, count(r.Passed)), h("td", { class: "num", "data-h": "failed" }, count(r.Failed)), h("td", { class: "num", "data-h": "undecided" }, count(r.Inconclusive)));
+        h("td", { class: "num", "data-h": "passed" }, count(r.passed)), h("td", { class: "num", "data-h": "failed" }, count(r.eligible - r.passed)), h("td", { class: "num", "data-h": "undecided" }, count(r.trials - r.eligible)));
     })))));
 }
 

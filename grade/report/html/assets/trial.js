@@ -44,7 +44,7 @@ function viewTrial(view, n) {
       c ? [h("a", { href: caseHref(t.c) }, bdi(c.id)), "/"] : null, h("span", null, run.mode === "recording" ? "session " + sessions[0].index.id : "trial"),
       h("span", { class: "right" }, run.trials.length > 1 ? abButton(n) : null, n > 0 ? h("a", { href: trialHref(n - 1) }, "← previous") : null, n + 1 < run.trials.length ? h("a", { href: trialHref(n + 1) }, "next →") : null)),
     h("h1", { class: "page", tabindex: "-1" }, run.mode === "recording" ? null : [pill(trialWord(t)), " "], headline(t, data), " ", c ? caseBadges(c) : null),
-    h("p", { class: "lead" }, bdi(trialName(t)), t.h >= 0 ? [" · ", bdi(run.hosts[t.h])] : null, t.t ? " · " + when(t.t) + " UTC · " + duration(t.ms) : null, " · " + plural(t.n, "call"),
+    h("p", { class: "lead" }, bdi(trialName(t)), t.h >= 0 ? [" · ", bdi(run.hosts[t.h])] : null, t.t ? " · " + when(t.t) + " UTC · " + duration(t.ms) : null, " · " + plural(t.n, "call"), t.m ? [" · ", bdi(t.m)] : null, t.u ? " · " + count(t.u) + " tokens" : null,
       data.category ? [" · kind of defect: " + (CATEGORY_WORD[data.category] || data.category)] : null, Object.keys(t.l || {}).map((k) => [" ", badge(k + "=" + t.l[k])])),
     chain(data.links, t.b),
     talks.length ? h("div", { class: "cols two" }, h("div", null, body), h("aside", { "aria-label": "Conversation" }, talks.map((s) => talkView(s, sessions.indexOf(s), line)))) : body,
