@@ -373,8 +373,15 @@ func TestBrowserLarge(t *testing.T) {
 	}
 	b.visit(file, "runs", 1440, "light")
 	before := b.eval("document.querySelectorAll('#view tbody tr').length")
+	if before == "1000" {
+		t.Error("all rows are made at once")
+	}
 	b.eval("scrollTo(0, document.body.scrollHeight)")
 	b.until("document.querySelectorAll('#view tbody tr').length > " + before)
+	b.eval("dispatchEvent(new Event('beforeprint'))")
+	if got := b.eval("document.querySelectorAll('#view tbody tr').length"); got != "1000" {
+		t.Errorf("%s rows on paper", got)
+	}
 	if b.trouble != nil {
 		t.Errorf("%q", b.trouble)
 	}

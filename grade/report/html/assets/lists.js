@@ -2,6 +2,10 @@
 // button for the next ones that presses itself when it comes into view.
 
 const STEP = 100;
+const ON_PAPER = 2000; // rows of one list that are made for print
+
+// papers are the lists of the view that can be made longer before they are printed.
+let papers = [];
 
 // rowsOf fills a table body from items by make(item, index), which returns one row or
 // several. It returns the element with the button below the table, and show(items).
@@ -21,6 +25,10 @@ function rowsOf(tbody, make, what) {
   if ("IntersectionObserver" in window) {
     new IntersectionObserver((seen) => { if (seen.some((s) => s.isIntersecting) && !box.hidden) more(STEP); }, { rootMargin: "600px" }).observe(box);
   }
+  papers.push({ make: () => {
+    if (shown < items.length) more(ON_PAPER - shown);
+    box.setAttribute("data-left", shown < items.length ? plural(items.length - shown, what) + " more are in the file" : "");
+  } });
   return {
     box,
     show(list) { items = list; shown = 0; clear(tbody); more(STEP); },

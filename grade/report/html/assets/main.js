@@ -11,6 +11,7 @@ function route(first) {
   const n = /^\d{1,7}$/.test(parts[1] || "") ? +parts[1] : -1;
   const view = clear(byId("view"));
   view.removeAttribute("data-waits");
+  papers = [];
   const atRun = parts[0] === "";
   byId("glance").hidden = !atRun;
   if (atRun) {
@@ -71,7 +72,10 @@ document.addEventListener("keydown", (e) => {
   if (search) { search.focus(); e.preventDefault(); }
 });
 // On paper there is nothing to press: what can be opened is open, as far as it is made.
-addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });
+addEventListener("beforeprint", () => {
+  for (const p of papers) p.make();
+  for (const d of document.querySelectorAll("details")) d.open = true;
+});
 route(true);
 // A view that had to wait for the rest of the file is made when that is there.
 document.addEventListener("DOMContentLoaded", () => { if (byId("view").hasAttribute("data-waits") || run.mode === "recording") route(true); });
