@@ -246,6 +246,7 @@ func TestBrowserViews(t *testing.T) {
 	recs, v := shop(t)
 	bad, badVerdict := hostileRun(t)
 	talk := conversation(t)
+	parts, two := twoServers(t)
 	pages := []struct {
 		name   string
 		write  func(w io.Writer) error
@@ -258,6 +259,9 @@ func TestBrowserViews(t *testing.T) {
 		{"hostile", func(w io.Writer) error {
 			return Write(w, badVerdict, Options{Options: report.Options{Source: sourceOf(bad), Earlier: []report.RunPoint{{Name: hostile}}}})
 		}, []string{"", "case/0", "trial/0", "runs", "matrix", "catalog", "catalog/0"}},
+		{"two servers", func(w io.Writer) error {
+			return Write(w, two, Options{Options: report.Options{Source: sourceOf(parts...)}})
+		}, []string{"", "trial/0", "matrix"}},
 		{"recording", func(w io.Writer) error { return WriteRecording(w, bad, Options{}) }, []string{"", "catalog/0"}},
 		{"conversation", func(w io.Writer) error { return WriteRecording(w, talk, Options{}) }, []string{""}},
 	}

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -323,15 +324,32 @@ func TestBytesAreTheSame(t *testing.T) {
 	}
 }
 
-// lazy plays a recording when it is asked for.
+// lazy has recordings by the thousand: one that is good and one that is not, decoded
+// once, under many ids.
 type lazy struct {
-	t     testing.TB
-	calls int
-	open  int
+	t         testing.TB
+	calls     int
+	open      int
+	good, bad *report.Recording
 }
 
 func (l *lazy) play(i int) *report.Recording {
-	p := &play{id: fmt.Sprintf("r%05d", i), host: "host", server: "shop", tools: shopTools(), labels: map[string]string{"case": fmt.Sprintf("c%02d", i%20)}}
+	kept := &l.good
+	if i%7 == 0 {
+		kept = &l.bad
+	}
+	if *kept == nil {
+		*kept = l.decode(i)
+	}
+	rec := **kept
+	h := *rec.Header
+	h.ID, h.Labels = fmt.Sprintf("r%05d", i), map[string]string{"case": fmt.Sprintf("c%02d", i%20)}
+	rec.Header, rec.Path = &h, h.ID
+	return &rec
+}
+
+func (l *lazy) decode(i int) *report.Recording {
+	p := &play{host: "host", server: "shop", tools: shopTools()}
 	for k := range l.calls {
 		result := text(l.t, strings.Repeat("line of an order ", 50))
 		if i%7 == 0 && k == l.calls-1 {
@@ -546,5 +564,44 @@ func BenchmarkWrite(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.SetBytes(w.n)
+	}
+}
+
+// twoServers is a trial over two recordings, and what is lost of a third.
+func twoServers(t testing.TB) ([]*report.Recording, *report.Verdict) {
+	t.Helper()
+	var recs []*report.Recording
+	for i, server := range []string{"shop", "mail"} {
+		result := text(t, "done")
+		if server == "mail" {
+			result = toolError(t, "the mailbox is full")
+		}
+		p := &play{id: "rec-" + server, host: "host", server: server, tools: shopTools(), labels: map[string]string{"trial": "1", "server": server},
+			calls: []playCall{{tool: "find_order", args: `{"order":"1"}`, result: result}}, after: time.Duration(i) * time.Second}
+		recs = append(recs, p.recording(t))
+	}
+	return recs, graded(t, "schemaVersion: sixlink/1\nsuite: {id: two}\ndefaults:\n  assertions: [{type: noToolErrors}]\n", recs, grade.Overrides{})
+}
+
+// Records of a trial over several recordings lead to the one that has them.
+func TestSeveralServers(t *testing.T) {
+	recs, v := twoServers(t)
+	src := sourceOf(recs...)
+	var out bytes.Buffer
+	if err := Write(&out, v, Options{Options: report.Options{Source: src}}); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, out.Bytes())
+	if src.most != 1 || src.open != 0 {
+		t.Errorf("%d recordings were open at once, %d still are", src.most, src.open)
+	}
+	blocks := blocksOf(t, out.String())
+	run, trial := decode[runData](t, blocks, "run"), decode[trialData](t, blocks, "t0")
+	if len(run.Trials) != 1 || len(run.Trials[0].Sessions) != 2 || len(trial.Parts) != 2 {
+		t.Fatalf("%+v %+v", run.Trials, trial.Parts)
+	}
+	refs := trial.Rows[0].Records
+	if len(refs) == 0 || run.Recordings[refs[0][0]].ID != "rec-mail" || refs[0][1] != 6 {
+		t.Errorf("the error's records are %v of %+v", refs, run.Recordings)
 	}
 }

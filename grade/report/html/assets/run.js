@@ -9,7 +9,7 @@ function caseBadges(c) {
     out.push(badge("override", "over", "set for this run alone, over the suite: " + c.overridden.map((o) => OVERRIDE_WORD[o] || o).join(", ")));
   }
   if (!c.counted) out.push(badge("not counted", "", "not part of the run's verdict"));
-  if (c.canFail === "vacuous") out.push(badge("cannot fail", "warn", "a host that does nothing passes this case"));
+  if (c.canFail === "vacuous") out.push(badge("idle host passes", "over", "a host that calls nothing and says nothing passes this case"));
   return out;
 }
 

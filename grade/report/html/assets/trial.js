@@ -43,7 +43,7 @@ function viewTrial(view, n) {
     run.mode === "recording" && run.trials.length === 1 ? null : h("p", { class: "crumbs" }, h("a", { href: "#/" }, run.mode === "recording" ? "Recording" : "Run"), "/",
       c ? [h("a", { href: caseHref(t.c) }, bdi(c.id)), "/"] : null, h("span", null, run.mode === "recording" ? "session " + sessions[0].index.id : "trial"),
       h("span", { class: "right" }, run.trials.length > 1 ? abButton(n) : null, n > 0 ? h("a", { href: trialHref(n - 1) }, "← previous") : null, n + 1 < run.trials.length ? h("a", { href: trialHref(n + 1) }, "next →") : null)),
-    h("h1", { class: "page", tabindex: "-1" }, run.mode === "recording" ? null : [pill(trialWord(t)), " "], headline(t, data), " ", c ? caseBadges(c) : null),
+    h("h1", { class: "page", tabindex: "-1" }, run.mode === "recording" ? null : [pill(trialWord(t)), " "], headline(t, data), " ", c ? caseBadges(c).slice(0, (c.overridden || []).length ? 1 : 0) : null),
     h("p", { class: "lead" }, bdi(trialName(t)), t.h >= 0 ? [" · ", bdi(run.hosts[t.h])] : null, t.t ? " · " + when(t.t) + " UTC · " + duration(t.ms) : null, " · " + plural(t.n, "call"), t.m ? [" · ", bdi(t.m)] : null, t.u ? " · " + count(t.u) + " tokens" : null,
       data.category ? [" · kind of defect: " + (CATEGORY_WORD[data.category] || data.category)] : null, Object.keys(t.l || {}).map((k) => [" ", badge(k + "=" + t.l[k])])),
     chain(data.links, t.b),
