@@ -415,6 +415,9 @@ func (h *heap) Write(p []byte) (int, error) {
 // 5,000 trials take little more memory than their lines in lists, and one recording at a
 // time is open.
 func TestManyTrials(t *testing.T) {
+	if raceOn {
+		t.Skip("starts no goroutine, and its memory is another one's under the race detector")
+	}
 	const trials = 5000
 	v, l := many(t, trials, 1)
 	var before runtime.MemStats
