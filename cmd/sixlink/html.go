@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -44,6 +45,9 @@ func showHTML(w io.Writer, l *loaded, limit int64) error {
 	h := *l.header
 	h.Command = l.command // whole, where it was continued
 	rec := &report.Recording{Path: l.path, Header: &h, End: l.end, Sessions: l.sessions, Clock: l.clock}
+	if lines, err := l.talk.Lines(); err == nil && lines != nil {
+		rec.Conversation = bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"))
+	}
 	src := &recordingSource{opts: record.Options{MaxDecompressed: limit}}
 	if err := src.stderr(rec); err != nil {
 		return err

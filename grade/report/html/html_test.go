@@ -506,7 +506,7 @@ func conversation(t testing.TB) *report.Recording {
 	return p.recording(t)
 }
 
-// The conversation stands beside the calls, joined by the host's ids.
+// The conversation stands beside the calls that it is joined with.
 func TestConversation(t *testing.T) {
 	rec := conversation(t)
 	var out bytes.Buffer
@@ -515,7 +515,7 @@ func TestConversation(t *testing.T) {
 	}
 	keep(t, out.Bytes())
 	s := decode[sessionData](t, blocksOf(t, out.String()), "s0")
-	if s.Talk == nil || len(s.Talk.Turns) != 2 || s.Calls[0].Turn != 1 || s.Talk.State != "1 call joined by the host's ids" {
+	if s.Talk == nil || len(s.Talk.Turns) != 2 || s.Calls[0].Turn != 1 || s.Talk.State != "joined" {
 		t.Fatalf("%+v", s.Talk)
 	}
 	first, second := s.Talk.Turns[0], s.Talk.Turns[1]

@@ -21,12 +21,12 @@ var assets embed.FS
 var scripts = []string{"base.js", "words.js", "marks.js", "lists.js", "run.js", "case.js", "trial.js", "timeline.js", "call.js", "talk.js", "catalog.js", "matrix.js", "ab.js", "main.js"}
 
 var (
-	script = joined("(function () {\n\"use strict\";\n", scripts, "}());\n")
-	style  = joined("", []string{"style.css"}, "")
+	script = together("(function () {\n\"use strict\";\n", scripts, "}());\n")
+	style  = together("", []string{"style.css"}, "")
 	pages  = template.Must(template.ParseFS(assets, "assets/*.html"))
 )
 
-func joined(before string, names []string, after string) string {
+func together(before string, names []string, after string) string {
 	var b strings.Builder
 	b.WriteString(before)
 	for _, name := range names {

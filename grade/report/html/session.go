@@ -29,13 +29,25 @@ const (
 func (r *builder) recording(p *printer, id string, rec *report.Recording, wanted map[string]bool) {
 	r.rest.Recordings[r.places[id]].Facts = recordingFacts(rec)
 	schemas := &predicate.Schemas{}
-	for _, s := range rec.Sessions {
+	talks, err := joined(rec)
+	if err != nil {
+		r.rest.Recordings[r.places[id]].Facts = append(r.rest.Recordings[r.places[id]].Facts, fact{"conversation", "not readable: " + oneLine(err.Error())})
+	}
+	for i, s := range rec.Sessions {
 		if wanted != nil && !wanted[s.ID] {
 			continue
 		}
 		n := r.refs[sessionKey{id, s.ID}]
 		cat := r.catalog(p, s)
-		d := r.session(s, rec, schemas)
+		turns := map[*session.Call]int{}
+		var talk *talkData
+		if talks != nil {
+			if c := conversationOf(talks, i); c != nil {
+				talk = r.talk(c, i, s, turns)
+			}
+		}
+		d := r.session(s, rec, schemas, turns)
+		d.Talk = talk
 		d.Catalog, d.Server = cat, peer(s.Server)
 		p.block('s', n, d)
 		if p.err != nil {
@@ -79,7 +91,7 @@ func recordingFacts(rec *report.Recording) []fact {
 	return facts
 }
 
-func (r *builder) session(s *session.Session, rec *report.Recording, schemas *predicate.Schemas) *sessionData {
+func (r *builder) session(s *session.Session, rec *report.Recording, schemas *predicate.Schemas, turns map[*session.Call]int) *sessionData {
 	d := &sessionData{StartMs: float64(rec.Header.Start.UnixMicro()) / 1e3, FirstMs: ms(s.FirstAt), LastMs: ms(s.LastAt),
 		Facts: sessionFacts(s), Capture: captureFacts(s)}
 	for i, m := range s.Remarks {
@@ -89,8 +101,6 @@ func (r *builder) session(s *session.Session, rec *report.Recording, schemas *pr
 		}
 		d.Remarks = append(d.Remarks, remark{m.Seq, m.Flag, words(m.Detail)})
 	}
-	turns := map[*session.Call]int{}
-	d.Talk = r.talk(rec, s, turns)
 	ev := grade.Evidence(s, rec.Sessions, schemas)
 	for i, c := range s.Calls {
 		if i == maxCalls {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sixlink/sixlink/grade/report"
 	"github.com/sixlink/sixlink/record/host"
+	"github.com/sixlink/sixlink/record/host/join"
 	"github.com/sixlink/sixlink/record/session"
 )
 
@@ -16,54 +17,71 @@ const (
 	maxTurnCalls = 1000
 )
 
-// talk makes the conversation as it is shown beside a session, and tells of each call
-// on the wire its turn's number, from 1. Of several conversations it is the one that has
-// most of the session's calls by the host's own ids; nil: there is none.
-func (r *builder) talk(rec *report.Recording, s *session.Session, turns map[*session.Call]int) *talkData {
+// joined joins the conversations that a recording carries with its sessions; nil: it
+// carries none.
+func joined(rec *report.Recording) (*join.Result, error) {
 	if len(rec.Conversation) == 0 {
-		return nil
+		return nil, nil
 	}
 	all, err := host.Read(bytes.NewReader(append(bytes.Join(rec.Conversation, []byte("\n")), '\n')))
 	if err != nil {
-		return &talkData{State: "not readable: " + oneLine(err.Error())}
+		return nil, err
 	}
-	byID := map[string]int{}
-	for n, c := range s.Calls {
-		if c.ToolUseID != "" {
-			byID[c.ToolUseID] = n
-		}
+	h := rec.Header
+	ws := make([]join.Wire, len(rec.Sessions))
+	for i, s := range rec.Sessions {
+		ws[i] = join.Wire{Recording: h.ID, Session: s, Server: h.Labels["server"], Start: h.Start.Time,
+			HostSession: h.EnvValues["CLAUDE_CODE_SESSION_ID"], Masked: h.MaskKey != ""}
 	}
-	var c *host.Conversation
-	most := 0
-	for _, one := range all {
-		n := 0
-		for i := range one.Calls {
-			if _, ok := byID[one.Calls[i].HostCallID]; ok {
-				n++
+	return join.Join(all, ws, join.Options{Chosen: len(all) == 1 && len(ws) == 1}), nil
+}
+
+// conversationOf is the one that the session at a place belongs to; nil: none.
+func conversationOf(res *join.Result, at int) *join.Conversation {
+	for i := range res.Conversations {
+		c := &res.Conversations[i]
+		for _, p := range c.Sessions {
+			if p.Wire == at {
+				return c
 			}
 		}
-		if n > most || c == nil && len(all) == 1 {
-			most, c = n, one
+	}
+	if len(res.Conversations) == 1 && len(res.Wires) == 1 {
+		return &res.Conversations[0] // what there is to see of it, joined or not
+	}
+	return nil
+}
+
+// talk makes the conversation as it is shown beside the session at a place, and tells of
+// each call on the wire its turn's number, from 1.
+func (r *builder) talk(j *join.Conversation, at int, s *session.Session, turns map[*session.Call]int) *talkData {
+	c := j.Talk
+	places := map[*session.Call]int{}
+	for n, call := range s.Calls {
+		places[call] = n
+	}
+	pairs, whys := map[int]int{}, map[int]string{}
+	for i := range j.Calls {
+		k := &j.Calls[i]
+		if !k.Paired() {
+			whys[k.Host] = k.Why
+		} else if w := k.Wires[k.Effective]; w.Wire == at {
+			pairs[k.Host] = places[w.Call]
 		}
 	}
-	if c == nil {
-		return nil
-	}
 	find := func(i int) int {
-		if n, ok := byID[c.Calls[i].HostCallID]; ok {
+		if n, ok := pairs[i]; ok {
 			return n
 		}
 		return -1
 	}
-	d := &talkData{Host: oneLine(strings.TrimSpace(c.Host.Name + " " + c.Host.Version)), State: "attached"}
-	if most > 0 {
-		d.State = fmt.Sprintf("%s joined by the host's ids", plural(most, "call"))
-	}
+	d := &talkData{Host: oneLine(strings.TrimSpace(c.Host.Name + " " + c.Host.Version)), State: oneLine(string(j.Verdict))}
 	add := func(name, text string) {
 		if text != "" {
 			d.Facts = append(d.Facts, fact{name, oneLine(text)})
 		}
 	}
+	add("join", j.Why)
 	add("model", strings.Join(c.Models, ", "))
 	add("sessions", strings.Join(c.SessionIDs, ", "))
 	for i := range c.Usage {
@@ -85,7 +103,7 @@ func (r *builder) talk(rec *report.Recording, s *session.Session, turns map[*ses
 			turns[s.Calls[n]] = call.Turn + 1
 		}
 		if len(said[call.Turn]) < maxTurnCalls {
-			said[call.Turn] = append(said[call.Turn], saidCall{oneLine(calledAs(call)), n, oneLine(callNote(call, n))})
+			said[call.Turn] = append(said[call.Turn], saidCall{oneLine(calledAs(call)), n, oneLine(callNote(call, n, whys[i]))})
 		}
 	}
 	for i := range c.Turns {
@@ -130,7 +148,7 @@ func calledAs(c *host.Call) string {
 }
 
 // callNote says why a call of the host is not on the wire.
-func callNote(c *host.Call, wire int) string {
+func callNote(c *host.Call, wire int, why string) string {
 	switch {
 	case c.Denied != "":
 		return "denied: " + c.Denied
@@ -140,6 +158,8 @@ func callNote(c *host.Call, wire int) string {
 		return "the host's own tool"
 	case c.Kind == host.HostedCall:
 		return "called by the model's provider"
+	case wire < 0 && why != "":
+		return why
 	case wire < 0:
 		return "not found on the wire"
 	}
