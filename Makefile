@@ -9,7 +9,7 @@ FUZZPKGS ?= ./...
 quiet = @mkdir -p $(BIN); $(1) >$(BIN)/$@.out 2>&1; rc=$$?; \
 	grep -v 'no test files\|no tests to run\|^=== ' $(BIN)/$@.out; exit $$rc
 
-.PHONY: build test race lint bench fuzz faults soak e2e e2e-hosts conformance demo clean
+.PHONY: build test race lint bench fuzz faults soak e2e e2e-hosts browser conformance demo clean
 
 build:
 	$(GO) build -trimpath -o $(BIN)/sixlink ./cmd/sixlink
@@ -65,6 +65,10 @@ e2e-hosts: build
 	@mkdir -p $(BIN); SIXLINK=$(abspath $(BIN)/sixlink) E2E_HOSTS_DIR=$(abspath $(BIN)/e2e-hosts) \
 	  $(GO) test -tags e2ehosts -count 1 -parallel 2 -timeout 20m -v ./fixtures/e2e/hosts >$(BIN)/$@.out 2>&1; rc=$$?; \
 	  grep -v '^=== \|^ *--- PASS' $(BIN)/$@.out; exit $$rc
+
+# The page that --format html writes, in a headless Chromium (chromium, chromium-browser or google-chrome).
+browser:
+	$(GO) test -tags e2e -count 1 -run Browser -v ./grade/report/html
 
 # Holds the MCP conformance suite against itself, without and with sixlink between the peers, both as server and as
 # client: the two columns, and exit code 1 when they differ (about six minutes on two idle cores, and the npm registry; not in CI).

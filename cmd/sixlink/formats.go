@@ -11,19 +11,21 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sixlink/sixlink/grade/report"
+	"github.com/sixlink/sixlink/grade/report/html"
 )
 
 // formats are all that a verdict can be written in: those of package report, then those
 // that are packages of their own.
 func formats() []report.Format {
-	return slices.Concat(report.Formats(), []report.Format{})
+	return slices.Concat(report.Formats(), []report.Format{html.Format()})
 }
 
 // reportOutput are the flags of a verb that writes reports.
 type reportOutput struct {
 	format, path string
 	verbose      bool
-	by           string // what the matrix is by; empty: none is asked for
+	by           string   // what the matrix is by; empty: none is asked for
+	earlier      []string // files and folders with verdicts of runs before, for html
 }
 
 // add adds the flags; names are the formats that the verb has.
@@ -97,6 +99,9 @@ func inRepository(files []string) []string {
 // shape finds the format of a verdict's report; the error is one of usage.
 func (o *reportOutput) shape() (report.Format, error) {
 	f, err := report.FormatOf(formats(), o.format)
+	if err == nil && len(o.earlier) > 0 && o.format != "html" {
+		err = errors.New("--earlier is for the format html, and not " + o.format)
+	}
 	if err != nil || o.by == "" || o.format == "html" { // which shows each matrix anyway
 		return f, err
 	}
@@ -121,5 +126,11 @@ func (o *reportOutput) verdictReport(s stdio, f report.Format, v *report.Verdict
 	}
 	opts := o.options(s)
 	opts.Source, opts.By = source, report.By(o.by)
+	if len(o.earlier) > 0 {
+		var err error
+		if opts.Earlier, err = earlierRuns(s, v, o.earlier); err != nil {
+			return err
+		}
+	}
 	return o.deliver(s, func(w io.Writer) error { return f.Write(w, v, opts) }, func(w io.Writer) error { return report.Markdown(w, v, opts) })
 }

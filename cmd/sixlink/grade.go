@@ -39,6 +39,7 @@ func gradeVerb() *verb {
 			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE`")
 			o.add(fs, reportFormatNames(formats()))
 			byFlag(fs, &o.by)
+			earlierFlag(fs, &o)
 			fs.BoolVar(&strict, "strict-evidence", false, "a gating check whose evidence is missing fails")
 			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")

@@ -31,6 +31,7 @@ func reportVerb() *verb {
 		flags: func(fs *pflag.FlagSet) {
 			o.add(fs, reportFormatNames(formats()))
 			byFlag(fs, &o.by)
+			earlierFlag(fs, &o)
 			fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every trial and every row, passed ones too")
 			fs.StringVar(&suite, "suite", "", "the suite's `FILE`, to point into it")
 			sessionKeyFlag(fs, &key)

@@ -23,7 +23,7 @@ func showVerb() *verb {
 			"sixlink show --format json r.mcp.jsonl.zst | jq '.sessions[].calls[] | {tool, state, durationMs}'",
 		},
 		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&format, "format", "text", "text or json")
+			fs.StringVar(&format, "format", "text", "text, json or html")
 			sessionKeyFlag(fs, &key)
 			maxDecompressed(fs, &limit)
 		},
@@ -32,8 +32,8 @@ func showVerb() *verb {
 		switch {
 		case len(args) != 1:
 			return usageError(s, v.name, errors.New("takes one RECORDING"))
-		case format != "text" && format != "json":
-			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
+		case format != "text" && format != "json" && format != "html":
+			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json, html", format))
 		}
 		if err := session.CheckSessionKey(key); err != nil {
 			return usageError(s, v.name, fmt.Errorf("--session-key: %w", err))
@@ -44,9 +44,12 @@ func showVerb() *verb {
 		}
 		defer l.Close()
 		w := bufio.NewWriter(s.out)
-		if format == "json" {
+		switch format {
+		case "json":
 			err = showJSON(w, l)
-		} else {
+		case "html":
+			err = showHTML(w, l, limit)
+		default:
 			err = showText(w, l, colours(s.out))
 		}
 		if err == nil {

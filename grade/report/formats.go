@@ -53,6 +53,8 @@ type Options struct {
 	Source Source
 	// By is what a matrix over the trials is asked for by; empty: none is.
 	By By
+	// Earlier are runs before this one, the oldest first, for reports that show them.
+	Earlier []RunPoint
 }
 
 // Source reads recordings that a verdict names by their id.
