@@ -1,0 +1,176 @@
+package key
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/sixlink/sixlink/record/session/jsonscan"
+)
+
+// maxDepth bounds the recursion over a value; deeper ones are compared as spelt.
+const maxDepth = 500
+
+// node is a JSON value as it stands in its text: nothing is decoded but names.
+type node struct {
+	raw     []byte
+	members []member // of an object, by name; the last of a name holds
+	elems   []*node  // of an array
+}
+
+type member struct {
+	name  string
+	value *node
+}
+
+// emptyObject stands for params or arguments that were not sent.
+var emptyObject = &node{raw: []byte("{}")}
+
+// parse reads one JSON value; nil when it is none or nests too deep.
+func parse(b []byte) *node {
+	s, err := jsonscan.Skip(b, 0)
+	if err != nil || s.Depth > maxDepth || jsonscan.Space(b, s.End) != len(b) {
+		return nil
+	}
+	return parseValue(b[s.Start:s.End])
+}
+
+func parseValue(b []byte) *node {
+	n := &node{raw: b}
+	switch b[0] {
+	case '{':
+		_, _ = jsonscan.Members(b, 0, func(name []byte, at int) (jsonscan.Span, error) {
+			s, err := jsonscan.Skip(b, at)
+			if err == nil {
+				n.members = append(n.members, member{string(name), parseValue(b[s.Start:s.End])})
+			}
+			return s, err
+		})
+		slices.SortStableFunc(n.members, func(a, b member) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+		last := n.members[:0]
+		for i, m := range n.members {
+			if i+1 == len(n.members) || n.members[i+1].name != m.name {
+				last = append(last, m)
+			}
+		}
+		n.members = last
+	case '[':
+		_, _ = jsonscan.Elements(b, 0, func(_, at int) (jsonscan.Span, error) {
+			s, err := jsonscan.Skip(b, at)
+			if err == nil {
+				n.elems = append(n.elems, parseValue(b[s.Start:s.End]))
+			}
+			return s, err
+		})
+	}
+	return n
+}
+
+func (n *node) kind() byte { return n.raw[0] }
+
+// get is the member of that name; nil when there is none.
+func (n *node) get(name string) *node {
+	for _, m := range n.members {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// with is the object with one member replaced, or left out (nil).
+func (n *node) with(name string, value *node) *node {
+	out := &node{raw: n.raw, members: make([]member, 0, len(n.members)+1)}
+	for _, m := range n.members {
+		if m.name != name {
+			out.members = append(out.members, m)
+		}
+	}
+	if value != nil {
+		at, _ := slices.BinarySearchFunc(out.members, name, func(m member, name string) int { return bytes.Compare([]byte(m.name), []byte(name)) })
+		out.members = slices.Insert(out.members, at, member{name, value})
+	}
+	return out
+}
+
+// without is the value without what the paths end at; nil when that is all of it.
+func (n *node) without(ps paths) *node {
+	if len(ps) == 0 {
+		return n
+	}
+	if ps.here() {
+		return nil
+	}
+	return n.each(func(seg string, v *node) *node { return v.without(ps.into(seg)) })
+}
+
+// only is the value with nothing but what the paths end at; nil when there is nothing.
+func (n *node) only(ps paths) *node {
+	if ps.here() {
+		return n
+	}
+	if len(ps) == 0 || n.kind() != '{' && n.kind() != '[' {
+		return nil
+	}
+	return n.each(func(seg string, v *node) *node { return v.only(ps.into(seg)) })
+}
+
+// absent keeps the place of an element that does not count.
+var absent = &node{raw: []byte("-")}
+
+func (n *node) each(f func(seg string, v *node) *node) *node {
+	out := &node{raw: n.raw}
+	for _, m := range n.members {
+		if v := f(m.name, m.value); v != nil {
+			out.members = append(out.members, member{m.name, v})
+		}
+	}
+	for i, e := range n.elems {
+		v := f(strconv.Itoa(i), e)
+		if v == nil {
+			v = absent
+		}
+		out.elems = append(out.elems, v)
+	}
+	return out
+}
+
+// appendForm writes a form in which equal values are equal and no two others are.
+func (n *node) appendForm(dst []byte) []byte {
+	switch n.kind() {
+	case '{':
+		dst = append(dst, '{')
+		for _, m := range n.members {
+			dst = appendText(dst, []byte(m.name))
+			dst = append(dst, ':')
+			dst = append(m.value.appendForm(dst), ',')
+		}
+		return append(dst, '}')
+	case '[':
+		dst = append(dst, '[')
+		for _, e := range n.elems {
+			dst = append(e.appendForm(dst), ',')
+		}
+		return append(dst, ']')
+	case '"':
+		return appendText(dst, jsonscan.AppendString(nil, n.raw))
+	case holeKind, 't', 'f', 'n':
+		return append(dst, n.raw...)
+	case '-':
+		if len(n.raw) == 1 { // absent
+			return append(dst, '_')
+		}
+	}
+	return append(dst, jsonscan.Number(n.raw)...)
+}
+
+func appendText(dst, text []byte) []byte {
+	dst = append(dst, '"')
+	for _, c := range text {
+		if c == '"' || c == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, '"')
+}
