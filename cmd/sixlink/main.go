@@ -62,7 +62,7 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), versionVerb()}
+	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), replayVerb(), importVerb(), versionVerb()}
 }
 
 func main() { os.Exit(Main()) }
