@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -60,7 +61,7 @@ func spelling(object []byte) string {
 		out = append(append(out, ':'), object[m.start:m.end]...)
 	}
 	v := jsontext.Value(append(append([]byte{'{'}, bytes.TrimPrefix(out, []byte{','})...), '}'))
-	if v.Compact(append(anyJSON, jsontext.ReorderRawObjects(true))...) != nil {
+	if v.Compact(append(slices.Clone(anyJSON), jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false))...) != nil {
 		return string(object)
 	}
 	return string(v)

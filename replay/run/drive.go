@@ -449,6 +449,7 @@ func (d *driver) due() (next time.Time) {
 		f := d.flight[i]
 		if !f.cancel.IsZero() && !now.Before(f.cancel) {
 			f.cancel, f.dropped = time.Time{}, true
+			f.deadline = now.Add(leaveAfter) // some servers answer all the same
 			d.cancelled(f)
 		}
 		if !f.poll.IsZero() && !now.Before(f.poll) && now.Before(f.deadline) {

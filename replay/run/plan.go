@@ -219,6 +219,26 @@ func onlyStateIsMasked(ex *session.Exchange) bool {
 	return ok && state != "" && strings.Trim(state, "*") == ""
 }
 
+// lastRound is the latest request before st, of the same tool or method, that was
+// answered by an input round: what is left to go by where the state is masked.
+func (p *Plan) lastRound(st *step) *step {
+	var last *step
+	for _, o := range p.Steps {
+		if o.seq >= st.seq {
+			break
+		}
+		if o.ex == nil || o.session != st.session || o.ex.Method != st.ex.Method || o.tool != st.tool || o.ex.AnswerSeq > st.seq || o.ex.Result.IsZero() {
+			continue
+		}
+		if result, err := o.ex.Result.Bytes(); err == nil {
+			if word, _ := getText(result, "resultType"); word == "input_required" {
+				last = o
+			}
+		}
+	}
+	return last
+}
+
 // rounds finds the requests that answer the input that an earlier one's answer asked
 // for (wire.md 2.5).
 func (p *Plan) rounds() {
@@ -245,6 +265,9 @@ func (p *Plan) rounds() {
 			if st.round == nil && lastName(u.pointer) == "requestState" {
 				st.round = u.from
 			}
+		}
+		if st.round == nil {
+			st.round = p.lastRound(st)
 		}
 		if st.round != nil && get(params, "requestState") != nil && !slices.ContainsFunc(st.uses, func(u use) bool { return lastName(u.pointer) == "requestState" }) {
 			// Masked in the request, or in the answer: its place is known all the same.

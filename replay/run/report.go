@@ -148,7 +148,7 @@ func (p *Plan) Dry() *Report {
 		st.taint = taint && st.ex != nil && st.ex.Method == methodCall
 		st.sent, st.skip = by, skip
 		if skip.Rule != "" {
-			st.done, st.sent = skipped, ""
+			st.done, st.sent, st.taint = skipped, "", false
 			off[st] = true
 			taint = taint || p.opts.taints(st)
 			r.Partial = r.Partial || skip.partial()
