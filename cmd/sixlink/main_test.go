@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		"at":       at,
 		"term":     term,
 		"watch":    watch,
+		"notes":    notes,
+		"noting":   noting,
 	})
 }
 

@@ -53,6 +53,8 @@ func runText(w io.Writer, r *replayrun.Report, dry, all bool) {
 	switch {
 	case r.Interrupt:
 		fmt.Fprintln(w, "interrupted: the run is partial")
+	case r.Partial && dry:
+		fmt.Fprintln(w, "the plan is partial")
 	case r.Partial:
 		fmt.Fprintln(w, "the run is partial")
 	}

@@ -116,7 +116,8 @@ func (d *driver) run(ctx context.Context, s *session.Session, steps []*step, ope
 		return err
 	}
 	d.lines = newLines(link)
-	d.nextID, d.byID, d.flight, d.over, d.silent, d.asked, d.began = 0, map[string]*step{}, nil, Skip{}, 0, 0, false
+	// Ids go on over the sessions, so that each names one request of the new recording.
+	d.byID, d.flight, d.over, d.silent, d.asked, d.began = map[string]*step{}, nil, Skip{}, 0, 0, false
 	d.lists, d.pages, d.more = catalog.NewBuilder(), map[*step]*catalog.Request{}, nil
 	if s.Era != session.EraStateless && s.Connection.Initialize == nil {
 		d.handshake(ctx)

@@ -224,10 +224,13 @@ func onlyStateIsMasked(ex *session.Exchange) bool {
 func (p *Plan) lastRound(st *step) *step {
 	var last *step
 	for _, o := range p.Steps {
+		if o.session != st.session {
+			continue
+		}
 		if o.seq >= st.seq {
 			break
 		}
-		if o.ex == nil || o.session != st.session || o.ex.Method != st.ex.Method || o.tool != st.tool || o.ex.AnswerSeq > st.seq || o.ex.Result.IsZero() {
+		if o.ex == nil || o.ex.Method != st.ex.Method || o.tool != st.tool || o.ex.AnswerSeq > st.seq || o.ex.Result.IsZero() {
 			continue
 		}
 		if result, err := o.ex.Result.Bytes(); err == nil {
