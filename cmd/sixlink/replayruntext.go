@@ -15,7 +15,7 @@ func runText(w io.Writer, r *replayrun.Report, dry, all bool) {
 	if dry {
 		verb = "to send"
 	}
-	fmt.Fprintf(w, "%s, %s %s", plural(r.Sessions, "session"), plural(r.Sent, "request"), verb)
+	fmt.Fprintf(w, "%s, %s %s", count(int64(r.Sessions), "session"), count(int64(r.Sent), "request"), verb)
 	if !dry {
 		fmt.Fprintf(w, ", %d answered", r.Answered)
 	}
@@ -29,8 +29,12 @@ func runText(w io.Writer, r *replayrun.Report, dry, all bool) {
 		list(w, "skipped:", skipped, func(s replayrun.StepLine) { stepText(w, s, dry) })
 		list(w, "not answered:", unanswered, func(s replayrun.StepLine) { stepText(w, s, dry) })
 	}
-	list(w, "minted values that were carried:", r.Carried, func(c replayrun.Carried) {
-		fmt.Fprintf(w, "  %s %s %s: %s -> %s (answer to %s, %s)\n", c.Session, c.ID, seen(c.At), seen(c.Was), seen(c.Is), c.From, seen(c.FromAt))
+	list(w, "minted values that were carried:", grouped(r.Carried), func(c carriedText) {
+		fmt.Fprintf(w, "  %s %s %s: %s -> %s (answer to %s, %s)", c.Session, c.ID, seen(c.At), seen(c.Was), seen(c.Is), c.From, seen(c.FromAt))
+		if c.more > 0 {
+			fmt.Fprintf(w, ", and in %s", count(c.more, "later place"))
+		}
+		fmt.Fprintln(w)
 	})
 	list(w, "requests of the new server's:", r.Answers, func(a replayrun.Answered) {
 		fmt.Fprintf(w, "  %s %s: %s", a.Session, seen(a.Method), howText[a.How])
@@ -48,7 +52,7 @@ func runText(w io.Writer, r *replayrun.Report, dry, all bool) {
 		}
 	}
 	if tainted > 0 {
-		fmt.Fprintf(w, "%s after the first skipped one: tainted, they compare by outcome and shape only\n", plural(tainted, "call"))
+		fmt.Fprintf(w, "%s after the first skipped one: tainted, they compare by outcome and shape only\n", count(int64(tainted), "call"))
 	}
 	switch {
 	case r.Interrupt:
@@ -58,6 +62,27 @@ func runText(w io.Writer, r *replayrun.Report, dry, all bool) {
 	case r.Partial:
 		fmt.Fprintln(w, "the run is partial")
 	}
+}
+
+// carriedText is a carried value at its first place.
+type carriedText struct {
+	replayrun.Carried
+	more int64
+}
+
+func grouped(all []replayrun.Carried) []carriedText {
+	var out []carriedText
+	at := map[[3]string]int{}
+	for _, c := range all {
+		k := [3]string{c.From, c.Was, c.Is}
+		if i, ok := at[k]; ok {
+			out[i].more++
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, carriedText{Carried: c})
+	}
+	return out
 }
 
 var howText = map[replayrun.How]string{
@@ -120,11 +145,4 @@ func seen(s string) string {
 		s = string(r[:159]) + "…"
 	}
 	return strings.ReplaceAll(s, "\n", " ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,5 +1,11 @@
 package run
 
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Schema names the report's JSON: additive within its version.
 const Schema = "sixlink/replay-run/1"
 
@@ -203,4 +209,55 @@ func (o *Options) taints(st *step) bool {
 		return !hintsOf(st.call.Catalog, st.tool).readOnly
 	}
 	return true
+}
+
+// IDs are the JSON texts of the JSON-RPC ids under which the recorded requests were
+// sent, by the requests' names.
+func (r *Report) IDs() map[string]string {
+	out := map[string]string{}
+	for _, s := range r.Steps {
+		if s.NewID != nil {
+			out[s.ID] = strconv.Itoa(*s.NewID)
+		}
+	}
+	return out
+}
+
+// Unsent are the requests that were not sent, by their names, with the reason. whole
+// tells that it is no hole: nothing is missing without them.
+func (r *Report) Unsent(whole bool) map[string]string {
+	out := map[string]string{}
+	for _, s := range r.Steps {
+		if s.Method != noteInitialized && (s.State == StateSkipped && !whole || s.State == StateLeft && whole) {
+			out[s.ID] = s.Why
+		}
+	}
+	return out
+}
+
+// Tainted are the requests whose results compare by outcome and shape only.
+func (r *Report) Tainted() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range r.Steps {
+		if s.Tainted {
+			out[s.ID] = true
+		}
+	}
+	return out
+}
+
+// Same are the minted values of the recording that stand for others in the new one:
+// texts decoded, numbers as spelt.
+func (r *Report) Same() map[string]string {
+	plain := func(json string) string {
+		if b, err := jsontext.AppendUnquote(nil, json); err == nil {
+			return string(b)
+		}
+		return json
+	}
+	out := map[string]string{}
+	for _, c := range r.Carried {
+		out[plain(c.Was)] = plain(c.Is)
+	}
+	return out
 }

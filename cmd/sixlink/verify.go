@@ -1,0 +1,483 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/pflag"
+
+	"github.com/sixlink/sixlink/grade"
+	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/visible"
+	"github.com/sixlink/sixlink/replay/diff"
+	replayrun "github.com/sixlink/sixlink/replay/run"
+)
+
+func verifyVerb() *verb {
+	var f rerunFlags
+	var d diffFlags
+	var suite, format, out, keep string
+	var learn []string
+	var update bool
+	v := &verb{
+		name:    "verify",
+		args:    "RECORDING... (-- COMMAND [ARG...] | --upstream URL)",
+		summary: "put a new build of a server through recorded sessions: run, diff and grade in one",
+		long: "Each recording is sent to the new server as replay run does (writes need --allow), what that answers is compared with what is on record as diff does, and both are graded. " +
+			"A RECORDING is a file, or a folder: then all recordings in it.\n" +
+			"Exit code 0: all was sent, and nothing is different that --fail-on names; 1: a difference, or a check that passed and does not any more; 2: the suite or the command line is wrong; " +
+			"3: something was skipped or could not be compared (docs/regression-gate.md).",
+		examples: [2]string{
+			"sixlink verify recordings/ -- node build/server.js",
+			"sixlink verify --allow create_note --suite suite.yaml --update r.mcp.jsonl.zst -- node build/server.js",
+		},
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&suite, "suite", "", "the checks, a YAML or JSON `FILE` (default: the built-in ones)")
+			fs.BoolVar(&update, "update", false, "show what changes, then put the new recordings in the place of those that differ")
+			fs.StringVar(&keep, "keep", "", "keep the new recordings in this `DIR`")
+			fs.StringVar(&format, "format", "text", "text or json")
+			fs.StringVarP(&out, "output", "o", "", "write the report to this `FILE`")
+			f.register(fs)
+			d.add(fs)
+			fs.StringArrayVar(&learn, "learn", nil, "a `RECORDING` of the build that was recorded: what differs between it and the recordings is noise (repeatable)")
+		},
+	}
+	v.run = func(s stdio, args []string) int {
+		paths, command := splitAtDash(v.set, args)
+		switch {
+		case len(paths) == 0:
+			return usageError(s, v.name, errors.New("needs a RECORDING, and the new server's command behind --"))
+		case format != "text" && format != "json":
+			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
+		case suite == "" && v.set.Changed("suite"):
+			// A variable that is not set must not turn a suite's gate off.
+			return usageError(s, v.name, errors.New("--suite is empty: name a FILE, or leave the flag out for the built-in checks"))
+		}
+		t, err := f.check(command)
+		if err != nil {
+			return usageError(s, v.name, err)
+		}
+		opts, err := d.options()
+		if err != nil {
+			return usageError(s, v.name, err)
+		}
+		checks, err := loadSuite(suite)
+		if err == nil {
+			err = notBuiltYet(checks)
+		}
+		if err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		for _, w := range checks.Warnings {
+			fmt.Fprintf(s.err, "sixlink %s: %s\n", v.name, w)
+		}
+		if paths, err = recordings(paths); err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		for i, path := range paths {
+			if sameFile(paths[:i], path) {
+				return usageError(s, v.name, fmt.Errorf("%s is given twice", path))
+			}
+		}
+		dir, done, err := newRecordings(keep)
+		if err != nil {
+			return fail(s, v.name, err, exitUnknown)
+		}
+		defer done()
+		ctx, stop := stopped()
+		defer stop()
+		r := &verification{schema: verifySchema}
+		for i, path := range paths {
+			r.add(f.verify(ctx, s, v.name, path, t, filepath.Join(dir, newName(paths, i)), opts, learn))
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if err = r.grade(s, v.name, checks, f.limit, f.key); err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
+		r.decide()
+		show := func() error {
+			return deliver(s.out, out, func(w io.Writer) error {
+				if format == "json" {
+					return r.json(w)
+				}
+				return r.text(w, diff.TextOptions{Color: out == "" && colours(s.out), Verbose: f.verbose}, f.verbose)
+			})
+		}
+		// What changes is shown before anything does.
+		if err = show(); err != nil {
+			return fail(s, v.name, err, exitUnknown)
+		}
+		if !update {
+			return r.code
+		}
+		if ctx.Err() != nil {
+			return fail(s, v.name, errors.New("interrupted: no recording was replaced"), exitUnknown)
+		}
+		return r.update(s, v.name)
+	}
+	return v
+}
+
+// newRecordings is the folder for the new recordings; done removes it, unless it is kept.
+func newRecordings(keep string) (dir string, done func(), err error) {
+	if keep != "" {
+		return keep, func() {}, os.MkdirAll(keep, 0o700)
+	}
+	dir, err = os.MkdirTemp("", "sixlink-verify-")
+	return dir, func() { os.RemoveAll(dir) }, err
+}
+
+// newName is a recording's name among the new ones: its own, unless two have that.
+func newName(paths []string, i int) string {
+	base := filepath.Base(paths[i])
+	for k, p := range paths {
+		if k != i && filepath.Base(p) == base {
+			return fmt.Sprintf("%d-%s", i+1, base)
+		}
+	}
+	return base
+}
+
+// verified is one recording and its new one.
+type verified struct {
+	path  string
+	id    string
+	run   *rerun
+	diff  *diff.Result
+	err   error // it could not be driven or compared
+	files []string
+}
+
+// verify drives one recording and compares what came.
+func (f *rerunFlags) verify(ctx context.Context, s stdio, name, path string, t *target, out string, opts diff.Options, learn []string) *verified {
+	v := &verified{path: path}
+	src, err := f.open(s, name, path)
+	if err != nil {
+		v.err = err
+		return v
+	}
+	defer src.Close()
+	v.id, v.files = src.header.ID, src.reader.Files()
+	if v.run, v.err = f.rerun(ctx, s, name, src, t, out); v.err != nil {
+		return v
+	}
+	l, err := loadByKey(v.run.path, record.Options{MaxDecompressed: f.limit}, f.key)
+	if err != nil {
+		v.err = err
+		return v
+	}
+	defer l.Close()
+	report := v.run.report
+	report.New = l.header.ID
+	opts.Sent, opts.Skipped, opts.Tainted, opts.Same = report.IDs(), report.Unsent(false), report.Tainted(), report.Same()
+	opts.LeftOut = report.Unsent(true)
+	a := toDiff(src.loaded)
+	if f.opts.Session != "" {
+		a.Sessions = slices.DeleteFunc(slices.Clone(a.Sessions), func(s *session.Session) bool { return s.ID != f.opts.Session })
+	}
+	if len(learn) > 0 {
+		if opts.Noise, v.err = learnNoise(a, learn, opts, f.toLearn); v.err != nil {
+			return v
+		}
+	}
+	v.diff, v.err = diff.Recordings(a, toDiff(l), opts)
+	return v
+}
+
+// toLearn opens a recording that noise is learned from.
+func (f *rerunFlags) toLearn(path string) (*diff.Recording, func(), error) {
+	l, err := loadByKey(path, record.Options{MaxDecompressed: f.limit}, f.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	return toDiff(l), l.Close, nil
+}
+
+// verifySchema names the report's JSON: additive within its version.
+const verifySchema = "sixlink/verify/1"
+
+// verification is the whole report.
+type verification struct {
+	schema  string
+	all     []*verified
+	suite   *grade.Suite
+	cases   []gradedCase
+	reasons []string
+	code    int
+}
+
+// gradedCase is one case of the suite, before and now.
+type gradedCase struct {
+	ID         string     `json:"id"`
+	Title      string     `json:"title,omitzero"`
+	Was        grade.Word `json:"recorded"`
+	Is         grade.Word `json:"new"`
+	Reason     string     `json:"reason,omitzero"` // of the new one
+	Regression bool       `json:"regression"`
+}
+
+func (r *verification) add(v *verified) { r.all = append(r.all, v) }
+
+// grade grades the recordings and the new ones. What passed and does not pass any
+// more is a regression.
+func (r *verification) grade(s stdio, name string, suite *grade.Suite, limit int64, key string) error {
+	r.suite = suite
+	var before, after []string
+	for _, v := range r.all {
+		if v.err == nil {
+			before, after = append(before, v.path), append(after, v.run.path)
+		}
+	}
+	if len(after) == 0 {
+		return nil
+	}
+	verdict := func(s stdio, paths []string) (*grade.Verdict, error) {
+		g, err := grade.NewGrader(suite, grade.Options{Spool: &spool{}})
+		if err != nil {
+			return nil, err
+		}
+		gradeFiles(s, name, paths, limit, key, g)
+		return g.Verdict()
+	}
+	quiet := s
+	quiet.err = io.Discard // it was said when they were read
+	was, err := verdict(quiet, before)
+	if err != nil {
+		return err
+	}
+	is, err := verdict(s, after)
+	if err != nil {
+		return err
+	}
+	for i := range is.Cases {
+		c := &is.Cases[i]
+		g := gradedCase{ID: c.ID, Title: c.Title, Is: c.Word, Reason: c.Reason}
+		for k := range was.Cases {
+			if was.Cases[k].ID == c.ID {
+				g.Was = was.Cases[k].Word
+			}
+		}
+		g.Regression = c.Counted && g.Was == grade.Passed && g.Is != grade.Passed
+		r.cases = append(r.cases, g)
+	}
+	return nil
+}
+
+// decide makes one exit code of it all, and says why it is not 0.
+func (r *verification) decide() {
+	var found, open []string
+	partial := false
+	for _, v := range r.all {
+		if v.err != nil {
+			open = append(open, fmt.Sprintf("%s: %v", v.path, v.err))
+			continue
+		}
+		name := filepath.Base(v.path)
+		report := v.run.report
+		if n := len(report.Skipped()); n > 0 {
+			open = append(open, fmt.Sprintf("%s: %s skipped", name, count(int64(n), "request")))
+		} else if report.Partial || report.Sent == 0 {
+			open = append(open, name+": the run is partial")
+		}
+		partial = partial || report.Partial
+		switch v.diff.ExitCode() {
+		case exitFinding:
+			found = append(found, name+": "+diff.Summary(v.diff))
+		case exitUnknown:
+			if !report.Partial {
+				open = append(open, name+": "+diff.Summary(v.diff))
+			}
+		}
+	}
+	for _, c := range r.cases {
+		if !c.Regression {
+			continue
+		}
+		text := fmt.Sprintf("case %s passed and is %s now", c.ID, c.Is)
+		if c.Is == grade.Failed && !partial {
+			found = append(found, text)
+		} else {
+			// What was not sent cannot pass.
+			open = append(open, text)
+		}
+	}
+	r.reasons = append(found, open...)
+	switch {
+	case len(found) > 0:
+		r.code = exitFinding
+	case len(open) > 0:
+		r.code = exitUnknown
+	}
+}
+
+var verifyWords = map[int]string{exitGood: "passed", exitFinding: "failed", exitUnknown: "undecided"}
+
+// The schema "sixlink/verify/1".
+type verifyJSON struct {
+	Schema     string            `json:"schema"`
+	Verdict    string            `json:"verdict"` // passed, failed, undecided
+	ExitCode   int               `json:"exitCode"`
+	Reasons    []string          `json:"reasons"`
+	Recordings []verifyRecording `json:"recordings"`
+	Suite      verifySuite       `json:"suite"`
+	Cases      []gradedCase      `json:"cases"`
+}
+
+type verifyRecording struct {
+	Recording string            `json:"recording"`
+	Error     string            `json:"error,omitzero"`
+	Run       *replayrun.Report `json:"run,omitzero"`
+	Diff      jsontext.Value    `json:"diff,omitzero"`
+}
+
+type verifySuite struct {
+	ID   string `json:"id"`
+	Hash string `json:"hash"`
+}
+
+func (r *verification) json(w io.Writer) error {
+	j := verifyJSON{Schema: r.schema, Verdict: verifyWords[r.code], ExitCode: r.code, Reasons: append([]string{}, r.reasons...),
+		Suite: verifySuite{r.suite.ID, r.suite.Hash}, Cases: append([]gradedCase{}, r.cases...)}
+	for _, v := range r.all {
+		e := verifyRecording{Recording: v.id}
+		if v.err != nil {
+			e.Error = v.err.Error()
+		}
+		if v.run != nil {
+			e.Run = v.run.report
+		}
+		if v.diff != nil {
+			var b bytes.Buffer
+			if err := diff.JSON(&b, v.diff); err != nil {
+				return err
+			}
+			e.Diff = bytes.TrimSpace(b.Bytes())
+		}
+		j.Recordings = append(j.Recordings, e)
+	}
+	return writeJSON(w, j)
+}
+
+func (r *verification) text(w io.Writer, o diff.TextOptions, all bool) error {
+	for _, v := range r.all {
+		fmt.Fprintf(w, "== %s\n", visible.String(v.path))
+		if v.run != nil {
+			runText(w, v.run.report, false, all)
+		}
+		if v.err != nil {
+			fmt.Fprintf(w, "%s\n", visible.String(v.err.Error()))
+			continue
+		}
+		if err := diff.Text(w, v.diff, o); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	if len(r.cases) > 0 {
+		fmt.Fprintf(w, "== checks of suite %s\n", visible.String(r.suite.ID))
+		for _, c := range r.cases {
+			line := fmt.Sprintf("%-12s -> %-12s %s", c.Was, c.Is, visible.String(c.ID))
+			if c.Regression {
+				line += "  regression: " + seen(c.Reason)
+			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%s: %s\n", verifyWords[r.code], count(int64(len(r.all)), "recording"))
+	for _, why := range r.reasons {
+		fmt.Fprintf(w, "  %s\n", visible.String(why))
+	}
+	return nil
+}
+
+// update puts the new recordings in the place of those that differ: all of them, or
+// none where one cannot be.
+func (r *verification) update(s stdio, name string) int {
+	var from, to []string
+	for _, v := range r.all {
+		switch {
+		case v.err != nil:
+			return fail(s, name, fmt.Errorf("no recording was replaced: %s could not be verified", v.path), exitUnknown)
+		case v.run.report.Partial:
+			return fail(s, name, fmt.Errorf("no recording was replaced: the run of %s is partial, the new one lacks what was not sent (--allow)", v.path), exitUnknown)
+		case len(v.files) > 1:
+			return fail(s, name, fmt.Errorf("no recording was replaced: %s goes on in other files; sixlink repair makes one of them", v.path), exitUnknown)
+		}
+		if len(v.diff.Findings) > 0 || v.diff.ExitCode() != exitGood {
+			from, to = append(from, v.run.path), append(to, v.path)
+		}
+	}
+	if len(to) == 0 && r.code == exitFinding {
+		// A check that regressed without any difference: there is nothing to accept.
+		return r.code
+	}
+	if err := replaceAll(from, to); err != nil {
+		return fail(s, name, err, exitUnknown)
+	}
+	for _, path := range to {
+		fmt.Fprintf(s.err, "sixlink %s: %s is the new recording now\n", name, path)
+	}
+	if len(to) == 0 {
+		fmt.Fprintf(s.err, "sixlink %s: nothing is different: no recording was replaced\n", name)
+	}
+	return exitGood
+}
+
+// replaceAll puts files in the place of others. All are copied before the first is
+// replaced, each in one step.
+func replaceAll(from, to []string) error {
+	var copies []string
+	defer func() {
+		for _, c := range copies {
+			os.Remove(c) // nothing is there after the rename
+		}
+	}()
+	targets := slices.Clone(to)
+	for i := range from {
+		at, err := filepath.EvalSymlinks(to[i])
+		if err != nil {
+			return err
+		}
+		targets[i] = at
+		c, err := copyBeside(from[i], at)
+		if c != "" {
+			copies = append(copies, c)
+		}
+		if err != nil {
+			return fmt.Errorf("no recording was replaced: %w", err)
+		}
+	}
+	for i, c := range copies {
+		if err := os.Rename(c, targets[i]); err != nil {
+			return fmt.Errorf("%s of %d were replaced: %w", count(int64(i), "recording"), len(copies), err)
+		}
+	}
+	return nil
+}
+
+// copyBeside copies a file to a new one in the folder of another; it is on disk then.
+func copyBeside(from, beside string) (path string, err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	dst, err := os.CreateTemp(filepath.Dir(beside), ".sixlink-verify-*") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(dst, src)
+	return dst.Name(), errors.Join(err, dst.Sync(), dst.Close())
+}
