@@ -62,7 +62,7 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), checksVerb(), suiteVerb(), repairVerb(), replayVerb(), diffVerb(), verifyVerb(), importVerb(), versionVerb()}
+	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), replayVerb(), diffVerb(), verifyVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), versionVerb()}
 }
 
 func main() { os.Exit(Main()) }
