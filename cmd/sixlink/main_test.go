@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		"watch":    watch,
 		"notes":    notes,
 		"noting":   noting,
+		"shop":     shop,
+		"buyer":    buyer,
 	})
 }
 

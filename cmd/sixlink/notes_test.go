@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+
+	"github.com/sixlink/sixlink/fixtures/mutant"
 )
 
 // notes is an MCP server with state: list_notes and get_note read (and say so),
@@ -256,5 +258,24 @@ func noting() {
 		if _, rest, ok := strings.Cut(a, `note-`); ok {
 			id = "note-" + rest[:26]
 		}
+	}
+}
+
+// shop is the server that can be built wrong; its arguments are the mutations.
+func shop() {
+	s, err := mutant.New(os.Args[1:]...)
+	if err == nil {
+		err = s.Serve(os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+}
+
+// buyer prints what a client of shop sends.
+func buyer() {
+	for _, l := range mutant.Session() {
+		fmt.Println(l)
 	}
 }

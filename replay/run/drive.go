@@ -154,6 +154,11 @@ func (d *driver) step(ctx context.Context, st *step) {
 	// Recorded order: what had been answered, or cancelled, before this was sent
 	// (recorder.md 5.5).
 	d.settle(ctx, func(f *flight) bool { return d.opts.Sequential && f.expected() || f.before(st.seq) })
+	if st.tool != "" && !d.opts.named(st.tool) {
+		// A host that pipes a file in sends its calls before it has seen the list. We
+		// have to know what the new server says of the tool.
+		d.settle(ctx, func(f *flight) bool { return f.ex.Method == methodTools })
+	}
 	by, skip, params := d.decide(ctx, st)
 	if skip.Rule != "" {
 		st.done, st.skip = skipped, skip

@@ -46,6 +46,30 @@ func TestParallelCallsStayParallel(t *testing.T) {
 	})
 }
 
+// A session that was piped in: nothing was answered before all was sent.
+func TestCallsWaitForTheCatalog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent, answers []string
+		for _, l := range strings.Split(opening+both(2, "get", `{}`, `{}`)+both(3, "set", `{}`, `{}`), "\n") {
+			if strings.HasPrefix(l, ">") {
+				sent = append(sent, l)
+			} else {
+				answers = append(answers, l)
+			}
+		}
+		s := &server{what: func(s *server, m message) {
+			if m.method == methodTools {
+				time.Sleep(time.Second)
+			}
+			s.ok(m)
+		}}
+		r := ran(t, strings.Join(append(sent, answers...), "\n"), Options{}, s)
+		if got := states(r); got != "get:sent set:skipped:not-readonly" {
+			t.Error(got)
+		}
+	})
+}
+
 func TestSequential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := 0
