@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sixlink/sixlink/fixtures/mutant"
 	"github.com/sixlink/sixlink/grade/predicate"
 )
 
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sixlink":  func() { os.Exit(Main()) },
 		"server":   server,
+		"mutant":   mutated,
 		"args":     args,
 		"status":   status,
 		"upstream": upstream,
@@ -92,6 +94,23 @@ func server() {
 		if len(os.Args) > 1 {
 			leave(os.Args[1])
 		}
+	}
+}
+
+// mutated is the mutant of the fixtures: its arguments are the mutations; "session"
+// prints what a client sends that uses all of it.
+func mutated() {
+	if len(os.Args) == 2 && os.Args[1] == "session" {
+		fmt.Println(strings.Join(mutant.Session(), "\n"))
+		return
+	}
+	s, err := mutant.New(os.Args[1:]...)
+	if err == nil {
+		err = s.Serve(os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
 	}
 }
 

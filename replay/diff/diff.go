@@ -355,7 +355,7 @@ func (d *differ) result() *Result {
 	r := d.res
 	r.Findings = d.kept.sorted()
 	for _, f := range r.Findings {
-		if t := r.Tools[f.Tool]; t != nil && !f.Catalog {
+		if t := r.Tools[f.Subject()]; t != nil && !f.Catalog {
 			f.Of = t.Calls
 		}
 	}

@@ -135,6 +135,13 @@ func Words(f *Finding) string {
 	text := visible.String(f.Text)
 	subject := visible.String(f.Subject())
 	switch {
+	case subject == "":
+	case f.Catalog:
+		subject = "tool " + subject
+	case f.Tool != "":
+		subject = "call " + subject
+	}
+	switch {
 	case f.Catalog && f.Tool != "":
 		if f.Path != "" && f.Rule != "" && !strings.HasPrefix(f.Path, "/annotations") && strings.Count(f.Path, "/") > 1 {
 			return fmt.Sprintf("%s: %s, at %s", subject, text, visible.String(f.Path))
@@ -184,9 +191,11 @@ func seen(f *Finding, verbose bool) string {
 	for _, w := range f.Where {
 		switch {
 		case w.CallA != "" && w.CallB != "":
-			ids = append(ids, w.CallA+" = "+w.CallB)
-		case w.CallA+w.CallB != "":
-			ids = append(ids, w.CallA+w.CallB)
+			ids = append(ids, "A "+w.CallA+" = B "+w.CallB)
+		case w.CallA != "":
+			ids = append(ids, "A "+w.CallA)
+		case w.CallB != "":
+			ids = append(ids, "B "+w.CallB)
 		case verbose && w.SessionA != "":
 			ids = append(ids, "session "+w.SessionA)
 		}
@@ -199,7 +208,16 @@ func seen(f *Finding, verbose bool) string {
 	}
 	word := "in " + plural(f.Calls, "call")
 	if f.Of > 0 && f.Tool+f.Method != "" && f.Rule != CallMissing && f.Rule != CallExtra {
-		word = fmt.Sprintf("in %d of %s", f.Calls, plural(f.Of, "call"))
+		switch {
+		case f.Of == 1:
+			word = "in its only call"
+		case f.Of == 2 && f.Calls == 2:
+			word = "in both calls"
+		case f.Calls == f.Of:
+			word = "in all " + plural(f.Of, "call")
+		default:
+			word = fmt.Sprintf("in %d of %s", f.Calls, plural(f.Of, "call"))
+		}
 	}
 	if f.Method != "" {
 		word = strings.Replace(word, "call", "request", 1)
