@@ -56,7 +56,6 @@ type noteServer struct {
 	mu    sync.Mutex
 	is    map[string]bool
 	notes map[string]string
-	order []string
 }
 
 func (s *noteServer) http(file string) {
@@ -202,7 +201,7 @@ func (s *noteServer) list() any {
 // the one before was answered. "$ID" in a line is the id that add_note gave last. With
 // http and a file it posts them to the URL in there, with stdio and a command it runs that.
 func noting() {
-	send := func(line string) string { return "" }
+	var send func(line string) string
 	if len(os.Args) > 2 && os.Args[1] == "http" {
 		b, _ := os.ReadFile(os.Args[2])
 		at, session := strings.TrimSpace(string(b)), ""

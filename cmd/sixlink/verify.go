@@ -293,7 +293,11 @@ func (r *verification) decide() {
 		partial = partial || report.Partial
 		switch v.diff.ExitCode() {
 		case exitFinding:
-			found = append(found, name+": "+diff.Summary(v.diff))
+			text := name + ": " + diff.Summary(v.diff)
+			if n := v.tainted(); n > 0 {
+				text += fmt.Sprintf("; %s in calls after a skipped one alone, which may be why", count(n, "difference"))
+			}
+			found = append(found, text)
 		case exitUnknown:
 			if !report.Partial {
 				open = append(open, name+": "+diff.Summary(v.diff))
@@ -319,6 +323,18 @@ func (r *verification) decide() {
 	case len(open) > 0:
 		r.code = exitUnknown
 	}
+}
+
+// tainted counts the differences that count and were seen only in calls after a
+// skipped one.
+func (v *verified) tainted() (n int64) {
+	tainted := v.run.report.Tainted()
+	for _, f := range v.diff.Findings {
+		if v.diff.Fails(f.Class) && len(f.Where) > 0 && !slices.ContainsFunc(f.Where, func(w diff.Where) bool { return !tainted[w.CallA] }) {
+			n++
+		}
+	}
+	return n
 }
 
 var verifyWords = map[int]string{exitGood: "passed", exitFinding: "failed", exitUnknown: "undecided"}
