@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIXLINK_HOME", e.WorkDir+"/home")
-			return nil
+			page, err := filepath.Abs("../../docs/regression-gate.md")
+			e.Setenv("PAGE", page)
+			return err
 		},
 	})
 }

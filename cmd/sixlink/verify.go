@@ -97,7 +97,7 @@ func verifyVerb() *verb {
 		defer stop()
 		r := &verification{schema: verifySchema}
 		for i, path := range paths {
-			r.add(f.verify(ctx, s, v.name, path, t, filepath.Join(dir, newName(paths, i)), opts, learn))
+			r.add(f.verify(ctx, s, v.name, path, t, filepath.Join(dir, newName(paths, i)), keep == "", opts, learn))
 			if ctx.Err() != nil {
 				break
 			}
@@ -160,7 +160,7 @@ type verified struct {
 }
 
 // verify drives one recording and compares what came.
-func (f *rerunFlags) verify(ctx context.Context, s stdio, name, path string, t *target, out string, opts diff.Options, learn []string) *verified {
+func (f *rerunFlags) verify(ctx context.Context, s stdio, name, path string, t *target, out string, temporary bool, opts diff.Options, learn []string) *verified {
 	v := &verified{path: path}
 	src, err := f.open(s, name, path)
 	if err != nil {
@@ -191,7 +191,11 @@ func (f *rerunFlags) verify(ctx context.Context, s stdio, name, path string, t *
 			return v
 		}
 	}
-	v.diff, v.err = diff.Recordings(a, toDiff(l), opts)
+	b := toDiff(l)
+	if temporary {
+		b.Path = "what the new server answered"
+	}
+	v.diff, v.err = diff.Recordings(a, b, opts)
 	return v
 }
 
