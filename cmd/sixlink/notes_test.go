@@ -150,7 +150,7 @@ func (s *noteServer) answer(line []byte) string {
 	case "get_note":
 		switch {
 		case s.is["die"]:
-			fmt.Fprintln(os.Stderr, "notes: out of paper")
+			fmt.Fprintf(os.Stderr, "notes: out of paper, API_TOKEN=%s\n", os.Getenv("API_TOKEN"))
 			os.Exit(3)
 		case s.is["hang"]:
 			return ""

@@ -24,7 +24,8 @@ import (
 // relayed connects package run with the new server through the proxy that record
 // uses: what it opens is recorded.
 type relayed interface {
-	begin(rec *record.Recorder, note func(string))
+	// clean takes credentials out of what the server said, where that is shown.
+	begin(rec *record.Recorder, note func(string), clean func(string) string)
 	open(ctx context.Context, session string) (*replayrun.Link, error)
 	end()
 }
@@ -39,6 +40,7 @@ type stdioRelay struct {
 	echo    io.Writer // for the server's stderr; nil: it is only recorded
 	tap     *oneRecording
 	note    func(string)
+	clean   func(string) string
 }
 
 func newStdioRelay(t *target, stderr io.Writer, verbose bool) (*stdioRelay, error) {
@@ -49,8 +51,8 @@ func newStdioRelay(t *target, stderr io.Writer, verbose bool) (*stdioRelay, erro
 	return r, nil
 }
 
-func (r *stdioRelay) begin(rec *record.Recorder, note func(string)) {
-	r.tap, r.note = &oneRecording{Recorder: rec}, note
+func (r *stdioRelay) begin(rec *record.Recorder, note func(string), clean func(string) string) {
+	r.tap, r.note, r.clean = &oneRecording{Recorder: rec}, note, clean
 }
 
 func (r *stdioRelay) end() {}
@@ -108,13 +110,13 @@ func (r *stdioRelay) open(ctx context.Context, _ string) (*replayrun.Link, error
 		output.Close()
 		switch {
 		case failed != nil:
-			return failed.Error()
+			return r.clean(failed.Error())
 		case forced || status.Asked != 0:
 			return ""
 		case status.Signal != 0:
-			return fmt.Sprintf("it was killed by %s%s", status.Signal, tail)
+			return r.clean(fmt.Sprintf("it was killed by %s%s", status.Signal, tail))
 		case status.Code != 0:
-			return fmt.Sprintf("it ended with code %d%s", status.Code, tail)
+			return r.clean(fmt.Sprintf("it ended with code %d%s", status.Code, tail))
 		}
 		return ""
 	}}, nil
@@ -212,7 +214,7 @@ func newHTTPRelay(t *target, cfg *record.Config) (*httpRelay, error) {
 	return &httpRelay{t: t, ln: ln, proxy: &proxy.HTTP{Listener: ln, Upstream: t.upstream, Roots: roots, Drain: time.Second}}, nil
 }
 
-func (r *httpRelay) begin(rec *record.Recorder, note func(string)) {
+func (r *httpRelay) begin(rec *record.Recorder, note func(string), _ func(string) string) {
 	r.note = note
 	r.proxy.Tap, r.proxy.Note = rec, note
 	r.proxy.Rewriter = rewrite.New(rewrite.Config{Note: note})

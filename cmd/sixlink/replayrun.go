@@ -165,7 +165,8 @@ type rerun struct {
 func (f *rerunFlags) rerun(ctx context.Context, s stdio, name string, src *source, t *target, out string) (*rerun, error) {
 	// As for record: the recorder's thread must not take the relay's place.
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
-	say := func(l string) { fmt.Fprintf(s.err, "sixlink %s: %s\n", name, l) }
+	clean := func(l string) string { return l }
+	say := func(l string) { fmt.Fprintf(s.err, "sixlink %s: %s\n", name, clean(l)) }
 	if f.opts.AllowAll {
 		say("--allow-all: EVERY recorded call is sent to the new server, also those that write or delete")
 	}
@@ -190,7 +191,10 @@ func (f *rerunFlags) rerun(ctx context.Context, s stdio, name string, src *sourc
 		relay.end()
 		return nil, fmt.Errorf("the new recording could not start: %w", err)
 	}
-	relay.begin(rec, say)
+	if cfg.Masker != nil {
+		clean = cfg.Masker.String
+	}
+	relay.begin(rec, say, clean)
 	report, err := src.plan.Run(ctx, relay.open)
 	relay.end()
 	rec.Close(record.SealLimit)

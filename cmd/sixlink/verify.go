@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,6 +158,7 @@ type verified struct {
 	diff  *diff.Result
 	err   error // it could not be driven or compared
 	files []string
+	live  bool // somebody writes it
 }
 
 // verify drives one recording and compares what came.
@@ -168,7 +170,7 @@ func (f *rerunFlags) verify(ctx context.Context, s stdio, name, path string, t *
 		return v
 	}
 	defer src.Close()
-	v.id, v.files = src.header.ID, src.reader.Files()
+	v.id, v.files, v.live = src.header.ID, src.reader.Files(), src.end.State == record.Live
 	if v.run, v.err = f.rerun(ctx, s, name, src, t, out); v.err != nil {
 		return v
 	}
@@ -217,8 +219,14 @@ type verification struct {
 	all     []*verified
 	suite   *grade.Suite
 	cases   []gradedCase
-	reasons []string
+	reasons []reason
 	code    int
+}
+
+// reason is why the exit code is not 0. of is nil for what concerns them all.
+type reason struct {
+	of   *verified
+	text string
 }
 
 // gradedCase is one case of the suite, before and now.
@@ -280,31 +288,30 @@ func (r *verification) grade(s stdio, name string, suite *grade.Suite, limit int
 
 // decide makes one exit code of it all, and says why it is not 0.
 func (r *verification) decide() {
-	var found, open []string
+	var found, open []reason
 	partial := false
 	for _, v := range r.all {
 		if v.err != nil {
-			open = append(open, fmt.Sprintf("%s: %v", v.path, v.err))
+			open = append(open, reason{v, v.err.Error()})
 			continue
 		}
-		name := filepath.Base(v.path)
 		report := v.run.report
 		if n := len(report.Skipped()); n > 0 {
-			open = append(open, fmt.Sprintf("%s: %s skipped", name, count(int64(n), "request")))
+			open = append(open, reason{v, count(int64(n), "request") + " skipped"})
 		} else if report.Partial || report.Sent == 0 {
-			open = append(open, name+": the run is partial")
+			open = append(open, reason{v, "the run is partial"})
 		}
 		partial = partial || report.Partial
 		switch v.diff.ExitCode() {
 		case exitFinding:
-			text := name + ": " + diff.Summary(v.diff)
+			text := diff.Summary(v.diff)
 			if n := v.tainted(); n > 0 {
 				text += fmt.Sprintf("; %s in calls after a skipped one alone, which may be why", count(n, "difference"))
 			}
-			found = append(found, text)
+			found = append(found, reason{v, text})
 		case exitUnknown:
 			if !report.Partial {
-				open = append(open, name+": "+diff.Summary(v.diff))
+				open = append(open, reason{v, diff.Summary(v.diff)})
 			}
 		}
 	}
@@ -314,10 +321,10 @@ func (r *verification) decide() {
 		}
 		text := fmt.Sprintf("case %s passed and is %s now", c.ID, c.Is)
 		if c.Is == grade.Failed && !partial {
-			found = append(found, text)
+			found = append(found, reason{nil, text})
 		} else {
 			// What was not sent cannot pass.
-			open = append(open, text)
+			open = append(open, reason{nil, text})
 		}
 	}
 	r.reasons = append(found, open...)
@@ -367,12 +374,22 @@ type verifySuite struct {
 }
 
 func (r *verification) json(w io.Writer) error {
-	j := verifyJSON{Schema: r.schema, Verdict: verifyWords[r.code], ExitCode: r.code, Reasons: append([]string{}, r.reasons...),
+	j := verifyJSON{Schema: r.schema, Verdict: verifyWords[r.code], ExitCode: r.code, Reasons: []string{}, Recordings: []verifyRecording{},
 		Suite: verifySuite{r.suite.ID, r.suite.Hash}, Cases: append([]gradedCase{}, r.cases...)}
+	// Recordings are named by their ids here: paths are for rendered reports.
+	named := func(v *verified, text string) string {
+		return strings.ReplaceAll(text, v.path, cmp.Or(v.id, "the recording"))
+	}
+	for _, why := range r.reasons {
+		if why.of != nil {
+			why.text = cmp.Or(why.of.id, "a recording") + ": " + named(why.of, why.text)
+		}
+		j.Reasons = append(j.Reasons, why.text)
+	}
 	for _, v := range r.all {
 		e := verifyRecording{Recording: v.id}
 		if v.err != nil {
-			e.Error = v.err.Error()
+			e.Error = named(v, v.err.Error())
 		}
 		if v.run != nil {
 			e.Run = v.run.report
@@ -417,7 +434,10 @@ func (r *verification) text(w io.Writer, o diff.TextOptions, all bool) error {
 	}
 	fmt.Fprintf(w, "%s: %s\n", verifyWords[r.code], count(int64(len(r.all)), "recording"))
 	for _, why := range r.reasons {
-		fmt.Fprintf(w, "  %s\n", visible.String(why))
+		if why.of != nil {
+			why.text = filepath.Base(why.of.path) + ": " + why.text
+		}
+		fmt.Fprintf(w, "  %s\n", visible.String(why.text))
 	}
 	return nil
 }
@@ -432,6 +452,8 @@ func (r *verification) update(s stdio, name string) int {
 			return fail(s, name, fmt.Errorf("no recording was replaced: %s could not be verified", v.path), exitUnknown)
 		case v.run.report.Partial:
 			return fail(s, name, fmt.Errorf("no recording was replaced: the run of %s is partial, the new one lacks what was not sent (--allow)", v.path), exitUnknown)
+		case v.live:
+			return fail(s, name, fmt.Errorf("no recording was replaced: %s is being written", v.path), exitUnknown)
 		case len(v.files) > 1:
 			return fail(s, name, fmt.Errorf("no recording was replaced: %s goes on in other files; sixlink repair makes one of them", v.path), exitUnknown)
 		}

@@ -49,7 +49,7 @@ func leaves(text []byte, f func(leaf)) bool {
 			end := int(d.InputOffset())
 			l := leaf{start: end - len(v), end: end, at: at}
 			if v.Kind() == '"' {
-				if buf, err = jsontext.AppendUnquote(append(buf[:0], 's'), v); err != nil && len(buf) < 2 {
+				if buf, err = jsontext.AppendUnquote(append(buf[:0], 's'), v); err != nil {
 					continue
 				}
 			} else {
