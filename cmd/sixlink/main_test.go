@@ -48,6 +48,8 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIXLINK_HOME", e.WorkDir+"/home")
+			// The race detector has each program wait a second before it ends; scripts start hundreds.
+			e.Setenv("GORACE", "atexit_sleep_ms=20")
 			page, err := filepath.Abs("../../docs/regression-gate.md")
 			e.Setenv("PAGE", page)
 			return err

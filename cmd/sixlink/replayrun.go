@@ -61,14 +61,14 @@ type target struct {
 	http     httpFlags
 }
 
+var errNoServer = errors.New("needs the new server: -- COMMAND, or --upstream URL")
+
 // check reads what the flags say of the new server.
 func (f *rerunFlags) check(command []string) (*target, error) {
 	t := &target{command: command, http: httpFlags{ca: f.ca}}
 	switch {
 	case len(command) > 0 && f.upstream != "":
 		return nil, errors.New("takes -- COMMAND or --upstream URL, not both")
-	case len(command) == 0 && f.upstream == "":
-		return nil, errors.New("needs the new server: -- COMMAND, or --upstream URL")
 	case f.upstream == "" && (len(f.headers) > 0 || f.ca != ""):
 		return nil, errors.New("--header and --ca need --upstream URL")
 	case f.rate < 0:
@@ -84,6 +84,9 @@ func (f *rerunFlags) check(command []string) (*target, error) {
 		return nil, fmt.Errorf("--session-key: %w", err)
 	}
 	if f.upstream == "" {
+		if len(command) == 0 {
+			return nil, errNoServer
+		}
 		return t, nil
 	}
 	var err error
@@ -253,7 +256,7 @@ func replayRunVerb() *verb {
 			return usageError(s, v.name, fmt.Errorf("--format %q is none of text, json", format))
 		}
 		t, err := f.check(command)
-		if err != nil {
+		if err != nil && !(dry && errors.Is(err, errNoServer)) { // a plan needs none
 			return usageError(s, v.name, err)
 		}
 		src, err := f.open(s, v.name, paths[0])
