@@ -79,6 +79,7 @@ const (
 	answered
 	noAnswer // in time
 	gone     // the server left
+	stopped  // we were told to end before it came
 )
 
 func (st *step) method() string {

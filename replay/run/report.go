@@ -120,10 +120,13 @@ func (st *step) line() StepLine {
 		if st.skip.partial() {
 			l.State = StateSkipped
 		}
-	case noAnswer, gone:
+	case noAnswer, gone, stopped:
 		l.State, l.Why = StateUnanswered, "no answer in time"
-		if st.done == gone {
+		switch st.done {
+		case gone:
 			l.Why = "the server ended"
+		case stopped:
+			l.Why = "sixlink was told to end"
 		}
 		if !st.expected() {
 			l.State, l.Why = StateSent, "" // as recorded
