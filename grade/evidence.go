@@ -232,9 +232,19 @@ func listOfAnother(c *session.Call, s *session.Session, siblings []*session.Sess
 	return best, from
 }
 
-// Chain analyzes one session without any authored check: what `show` prints.
-func Chain(s *session.Session, siblings []*session.Session) chain.Result {
-	return chain.Analyze(chain.Input{Session: s, Evidence: Evidence(s, siblings, nil)})
+// Chain analyzes one session without any authored check: what `show` prints. talks are
+// the conversations that are joined with it: two of them are as good as none.
+func Chain(s *session.Session, siblings []*session.Session, talks ...*Talk) chain.Result {
+	in := chain.Input{Session: s, Evidence: Evidence(s, siblings, nil)}
+	if len(talks) == 1 {
+		t := talks[0]
+		in.Session = t.own(s, 0)
+		in.Evidence = Evidence(in.Session, siblings, nil)
+		t.endTold(in.Evidence, in.Session)
+		t.join(in.Evidence, &Suite{})
+		hostEnd(&in)
+	}
+	return chain.Analyze(in)
 }
 
 // serverKey is the name by which suites narrow to a server.

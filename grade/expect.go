@@ -225,18 +225,21 @@ func turnRows(c *CaseSpec, n int, ev *predicate.Evidence) []Row {
 		switch {
 		case known || len(c.Turns) == 1:
 			o = predicate.Evaluate(k, narrow)
+		case k.Info.Link == predicate.UserValue && ev.Conversation != nil && ev.State(predicate.Turns) == session.Complete:
+			// It asks for no call, so that no call's turn has to be known.
+			o = predicate.Evaluate(k, ev.ForTurn(n))
 		case k.Info.Name == "toolNeverCalled":
 			// A forbidden call fails wherever it is; nothing else can be said.
 			if o = predicate.Evaluate(k, ev); o.Result != predicate.Fail {
-				o = noConversation()
+				o = noConversation(ev)
 			}
 		case k.Info.Name == "toolCalledAtLeastOnce":
 			// A call that the whole session lacks is lacking in the turn.
 			if o = predicate.Evaluate(k, ev); o.Result != predicate.Fail {
-				o = noConversation()
+				o = noConversation(ev)
 			}
 		default:
-			o = noConversation()
+			o = noConversation(ev)
 		}
 		rows = append(rows, rowOf(k, n, o))
 	}
@@ -270,7 +273,11 @@ func finished(ev *predicate.Evidence) bool {
 	return true
 }
 
-func noConversation() predicate.Outcome {
+func noConversation(ev *predicate.Evidence) predicate.Outcome {
+	if ev.Conversation != nil && ev.Join != nil {
+		return predicate.Outcome{Result: predicate.Error,
+			Reason: "which turn a call belongs to is not known of every call: the transcript joins with a rest: " + ev.Join.String()}
+	}
 	return predicate.Outcome{Result: predicate.Error,
 		Reason: "noConversation: which turn a call belongs to is not on record; join the host's transcript"}
 }

@@ -26,6 +26,11 @@ type Recording struct {
 	Sessions []*session.Session
 	// Talks are the host's transcripts that are joined, by session id.
 	Talks map[string]*predicate.Conversation
+	// Joined are host transcripts with how they join, by session id (see [Talks]).
+	// Recordings with an equal Group are graded together, since one conversation is
+	// joined to several of them (see [Groups]); empty: it stands alone.
+	Joined map[string][]*Talk
+	Group  string
 	// Clock tells when its records were read, for trials over several recordings.
 	Clock session.Clock
 	// Again reads the recording once more, and returns what lets go of it. Of a
@@ -232,7 +237,16 @@ func (w *work) usable() bool {
 // discovery failed, or that a conversation or the command line claims (grading.md
 // 0.1 "Which sessions are trials").
 func (w *work) session(s *session.Session) {
-	r, talk := w.r, w.r.Talks[s.ID]
+	r := w.r
+	if n := len(r.Joined[s.ID]); n > 1 {
+		w.d.unclear = true
+		w.skip(s.ID, WhyAmbiguous, fmt.Sprintf("%d conversations are joined to it: name one of them with --conversation", n))
+		return
+	}
+	talk := r.Talks[s.ID]
+	if j := w.joinedTo(s); j != nil && j.right() {
+		talk = conversationOf(j.Join, w.suite.Usage)
+	}
 	a := w.suite.claims(w.o.Case, []map[string]string{r.Labels}, talk)
 	if !w.claimed(s, a) {
 		return
@@ -247,9 +261,13 @@ func (w *work) session(s *session.Session) {
 // alone grades a session that is a trial by itself, or none.
 func (w *work) alone(s *session.Session, c *CaseSpec, talk *predicate.Conversation) {
 	r := w.r
+	joined := w.joinedTo(s)
+	s = joined.own(s, 0)
 	ev := Evidence(s, r.Sessions, w.cache)
 	ev.NameServer(serverKey(r, s))
 	ev.Conversation = talk
+	joined.endTold(ev, s)
+	joined.join(ev, w.suite)
 	unreached := false
 	if len(s.Calls) == 0 { // what is asked of it is asked of such a session alone
 		bare := w.bare(s, ev)
@@ -261,7 +279,7 @@ func (w *work) alone(s *session.Session, c *CaseSpec, talk *predicate.Conversati
 		}
 		ev.NoCallBecause = broken
 	}
-	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls)}
+	t := &Trial{Recording: r.ID, Session: s.ID, Labels: r.Labels, Calls: len(s.Calls), Talk: noteOf(joined)}
 	t.unreached = unreached
 	w.grade(t, c, chain.Input{Session: s, Evidence: ev})
 	w.d.trials = append(w.d.trials, briefOf(c, t))
@@ -337,6 +355,7 @@ func (w *work) grade(t *Trial, c *CaseSpec, in chain.Input) {
 	ev := in.Evidence
 	in.Negative, in.Expects = c.Negative, c.expectsCall()
 	ev.Unreached = t.unreached && len(ev.Calls) == 0
+	hostEnd(&in)
 	t.Rows, in.Prompts, in.Unmatched = rowsOf(c, ev)
 	if once := ev.SentOnce(); once != nil {
 		rows, _, _ := rowsOf(c, once)
@@ -376,7 +395,7 @@ func unsure(rows, once []Row) (matcher bool) {
 
 // rowsOf gives a case's rows: the matcher's, those of its turns, and its checks'.
 func rowsOf(c *CaseSpec, ev *predicate.Evidence) (rows []Row, prompts []chain.Prompt, unmatched bool) {
-	rows, prompts, unmatched = expected(c, ev)
+	rows, prompts, unmatched = expectedJoined(c, ev)
 	for i := range c.Turns {
 		rows = append(rows, turnRows(c, i, ev)...)
 	}

@@ -33,6 +33,9 @@ const (
 // trialKey is by what recordings are one trial: recordings with an equal key are.
 // Without a key each session of the recording is a trial of its own.
 func trialKey(r *Recording) (key string, ok bool) {
+	if r.Group != "" {
+		return "\x00" + r.Group, true // no label is like that
+	}
 	key = r.Labels[LabelTrial]
 	return key, key != ""
 }
@@ -142,13 +145,18 @@ func (g *Grader) gradeJoint(j *joint) {
 		d.read(r)
 		t.members = append(t.members, &work{Grader: g, r: r, d: d, cache: t.cache})
 	}
-	t.grade()
-	first := j.members[0]
+	if t.members[0].r.Group != "" {
+		t.conversations()
+	} else {
+		t.grade()
+	}
 	if g.shelf != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		for i := range first.trials {
-			g.shelf.put(&first.trials[i])
+		for _, d := range j.members {
+			for i := range d.trials {
+				g.shelf.put(&d.trials[i])
+			}
 		}
 	}
 }
@@ -163,7 +171,7 @@ func again(r *Recording) (*Recording, func()) {
 	if err != nil {
 		return &Recording{ID: r.ID, Path: r.Path, Labels: r.Labels, Unreadable: err.Error()}, func() {}
 	}
-	now.Labels = r.Labels
+	now.Labels, now.Joined, now.Group = r.Labels, r.Joined, r.Group
 	return now, done
 }
 
@@ -175,6 +183,7 @@ type merger struct {
 	doubt   []string
 	parts   []*jointPart
 	lost    []*predicate.Part
+	joined  *Talk // the one transcript of the parts; nil: none
 }
 
 // jointPart is one session of it.
@@ -183,6 +192,7 @@ type jointPart struct {
 	s    *session.Session
 	of   *predicate.Part
 	talk *predicate.Conversation
+	wire int // its place in joined.Wires; -1: the transcript is not joined to it
 	ev   *predicate.Evidence
 }
 
@@ -199,6 +209,7 @@ func (t *merger) grade() {
 	if len(t.parts) == 0 {
 		return
 	}
+	t.join()
 	c, ok := t.claim()
 	if !ok {
 		return
@@ -313,9 +324,14 @@ func (t *merger) together(c *CaseSpec) {
 		t.parts[0].of.Base = 0 // its records go by their seq
 	}
 	calls, wanted, broken := 0, t.o.Case != "" || t.talk() != nil || len(t.lost) > 0, ""
+	t.joined = t.joined.over(t.parts)
 	for _, p := range t.parts {
+		p.s = t.joined.own(p.s, p.wire)
 		p.ev = Evidence(p.s, p.r.Sessions, t.cache)
 		p.ev.NameServer(p.of.Server)
+		if p.wire >= 0 {
+			t.joined.endTold(p.ev, p.s)
+		}
 		calls += len(p.s.Calls)
 		in.Parts = append(in.Parts, chain.Part{Session: p.s, Of: p.of, Evidence: p.ev})
 	}
@@ -345,7 +361,8 @@ func (t *merger) together(c *CaseSpec) {
 	ev.NoCallBecause = broken
 	in.Evidence = ev
 	w := t.parts[0].work
-	trial := &Trial{Recording: w.r.ID, Session: t.parts[0].s.ID, Labels: t.labels(), Calls: calls, unreached: unreached}
+	t.joined.join(ev, t.suite)
+	trial := &Trial{Recording: w.r.ID, Session: t.parts[0].s.ID, Labels: t.labels(), Calls: calls, Talk: noteOf(t.joined), unreached: unreached}
 	if len(t.parts)+len(t.lost) > 1 {
 		for _, p := range ev.Parts {
 			trial.Parts = append(trial.Parts, *p)

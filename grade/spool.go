@@ -137,6 +137,7 @@ func (s *shelf) trial(b []byte, t *Trial) []byte {
 		b = putText(b, text)
 	}
 	b = binary.AppendVarint(b, int64(t.Calls))
+	b = putTalk(b, t.Talk)
 	b = binary.AppendVarint(b, int64(len(t.Labels)))
 	for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
 		b = putText(putText(b, k), t.Labels[k])
@@ -188,6 +189,7 @@ func (s *shelf) read(r *reader, diffs []*match.Result) *Trial {
 	t := &Trial{Recording: r.text(), Session: r.text(), Word: Word(r.text()), Why: r.text()}
 	t.Chain.FirstBreak, t.Chain.Category = predicate.Link(r.text()), chain.Category(r.text())
 	t.Calls = int(r.num())
+	t.Talk = r.talk()
 	if n := r.count(); n > 0 {
 		t.Labels = make(map[string]string, n)
 		for range n {

@@ -112,6 +112,8 @@ type Trial struct {
 	// what is lost of it; empty: it is one session. Records of its rows and links are
 	// then handles: see [Trial.Place].
 	Parts []predicate.Part
+	// Talk is the host's transcript that is joined; nil: none.
+	Talk *TalkNote
 	// unreached: it has no call, and nothing shows that its server was reached.
 	// unfinished: that, or its server refused it.
 	unreached, unfinished bool

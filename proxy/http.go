@@ -61,8 +61,10 @@ const (
 	// continueWait is how long a client that asks first (Expect: 100-continue) waits
 	// for the upstream's word. Servers need not give one; clients wait about so long.
 	continueWait = time.Second
-	// endWait is how long exchanges that were cut off may take to notice.
+	// endWait is how long exchanges that were cut off may take to notice, cutWait how long
+	// their clients' connections stay open for that.
 	endWait = 2 * time.Second
+	cutWait = 20 * time.Millisecond
 	// flushWait is how long a signal waits for the recording's flush.
 	flushWait = 50 * time.Millisecond
 	// idleConns is how many idle connections to the upstream are kept.
@@ -73,7 +75,7 @@ const (
 	streamBytes = 4 << 10
 	// readBytes is what is read of the upstream at once with a head: most JSON answers
 	// are one piece then.
-	readBytes = 16 << 10
+	readBytes = 32 << 10
 )
 
 // The reasons that the proxy gives for what it does itself.
@@ -86,7 +88,8 @@ type httpProxy struct {
 	names    *authorities
 	reverse  httputil.ReverseProxy // and the same for streams that a client opens to wait
 	streams  httputil.ReverseProxy
-	base     *http.Transport
+	base     *http.Transport // and the same for those
+	waiting  *http.Transport
 	closing  atomic.Bool // no more is accepted
 	stopping atomic.Bool // open exchanges are being cut off
 
@@ -150,21 +153,30 @@ func (h *HTTP) Run(ctx context.Context, signals <-chan os.Signal) error {
 	p.stopping.Store(true)
 	p.tap.GiveUp()
 	cut()
+	// What was read of the upstream is written on, by all that can be cut off without
+	// closing their clients' connections.
+	p.endSoon(cutWait)
 	server.Close()
 	ln.Close()
 	if err == nil {
 		<-broken
 	}
-	ended := make(chan struct{})
-	late := time.AfterFunc(endWait, func() { close(ended) })
-	p.open.await(ended)
-	late.Stop()
+	p.endSoon(endWait)
 	p.base.CloseIdleConnections()
+	p.waiting.CloseIdleConnections()
 	p.tap.Silence()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("listening on %s: %w", h.Listener.Addr(), err)
 	}
 	return nil
+}
+
+// endSoon waits until no exchange is open, for limit at most.
+func (p *httpProxy) endSoon(limit time.Duration) {
+	ended := make(chan struct{})
+	late := time.AfterFunc(limit, func() { close(ended) })
+	p.open.await(ended)
+	late.Stop()
 }
 
 // endSignals hands on the signals that end a server, until deaf is called.
@@ -240,9 +252,11 @@ func newHTTPProxy(h *HTTP) *httpProxy {
 		DisableCompression: true, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: 90 * time.Second,
 		ExpectContinueTimeout: continueWait, MaxResponseHeaderBytes: headBytes, ReadBufferSize: readBytes,
 	}
-	p.reverse = httputil.ReverseProxy{Rewrite: rewriteRequest, Transport: p, ErrorHandler: failed, BufferPool: bigBuffers}
+	p.reverse = httputil.ReverseProxy{Rewrite: rewriteRequest, Transport: through(p.base), ErrorHandler: failed, BufferPool: bigBuffers}
+	p.waiting = p.base.Clone()
+	p.waiting.ReadBufferSize = streamBytes
 	p.streams = p.reverse
-	p.streams.BufferPool = smallBuffers
+	p.streams.Transport, p.streams.BufferPool = through(p.waiting), smallBuffers
 	return p
 }
 

@@ -335,7 +335,10 @@ func (b *responseBody) readChanged(p []byte) (int, error) {
 	return n, nil
 }
 
-func (b *responseBody) Close() error { return b.src.Close() }
+func (b *responseBody) Close() error {
+	b.x.read.Store(true)
+	return b.src.Close()
+}
 
 // tunnelBody offers both directions of a connection that goes on in another
 // protocol.

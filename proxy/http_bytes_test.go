@@ -134,6 +134,10 @@ var responses = map[string]string{
 	"redirect":                 crlf("HTTP/1.1 307 Temporary Redirect\nLocation: https://elsewhere.example/x\nContent-Length: 0\n\n"),
 	"interim":                  crlf("HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 103 Early Hints\nLink: </b>\n\nHTTP/1.1 200 OK\nContent-Length: 2\n\nok"),
 	"cut in its length":        crlf("HTTP/1.1 200 OK\nContent-Length: 10\n\nok"),
+	"trailers of nothing":      crlf("HTTP/1.1 200 OK\nTrailer: X-Sum\nTransfer-Encoding: chunked\n\n0\nX-Sum: 0\n\n"),
+	"unannounced of nothing":   crlf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n0\nX-Sum: 0\n\n"),
+	"cut behind the head":      crlf("HTTP/1.1 200 OK\nContent-Length: 10\n\n"),
+	"cut before a chunk":       crlf("HTTP/1.1 200 OK\nContent-Type: text/event-stream\nTransfer-Encoding: chunked\n\n"),
 	"cut in a chunk":           crlf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n5\nab"),
 	"cut between chunks":       crlf("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nab\n"),
 	"events with every ending": crlf("HTTP/1.1 200 OK\nContent-Type: text/event-stream\nTransfer-Encoding: chunked\n\n") +

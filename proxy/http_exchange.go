@@ -33,6 +33,7 @@ type exchange struct {
 	tls       atomic.Bool            // it got as far as the TLS handshake
 	sent      atomic.Int32           // how often the head of the request was sent
 	lostWrite atomic.Bool            // the client did not take the response
+	read      atomic.Bool            // nothing more is read of the response's body
 	cause     atomic.Pointer[string] // what broke the upstream's connection
 }
 
@@ -153,8 +154,16 @@ func rewriteRequest(pr *httputil.ProxyRequest) {
 	}
 }
 
-// RoundTrip sends a request to the upstream and offers what comes back.
-func (p *httpProxy) RoundTrip(r *http.Request) (*http.Response, error) {
+// through sends requests to the upstream over base and offers what comes back.
+func through(base *http.Transport) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) { return roundTrip(base, r) })
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func roundTrip(base *http.Transport, r *http.Request) (*http.Response, error) {
 	x := exchangeOf(r.Context())
 	trace := &httptrace.ClientTrace{
 		TLSHandshakeStart: func() { x.tls.Store(true) },
@@ -165,7 +174,7 @@ func (p *httpProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil
 		},
 	}
-	res, err := p.base.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	res, err := base.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/sixlink/sixlink/record"
 )
 
-// headWait is how long a head of a body of known length may wait for the body's
-// first bytes, so that small answers go out in one write.
+// headWait is how long a head may wait for the body's first bytes, so that small
+// answers and first events go out in one write.
 const headWait = time.Millisecond
 
 // replyWriter writes a response to the client as the upstream sent it: net/http
@@ -52,11 +52,8 @@ func (w *replyWriter) WriteHeader(code int) {
 	defer w.mu.Unlock()
 	w.ResponseWriter.WriteHeader(code)
 	w.dirty = true
-	switch {
-	case w.x.length < 0:
-		w.flush()
-	case w.x.length > 0:
-		w.timer = time.AfterFunc(headWait, func() { w.FlushError() })
+	if w.x.length != 0 {
+		w.timer = time.AfterFunc(headWait, w.waited)
 	}
 }
 
@@ -78,11 +75,24 @@ func (w *replyWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// FlushError is for ReverseProxy, and for heads that waited.
+// FlushError is for ReverseProxy. It has the head of a stream flushed before there is
+// any of the body: then the head waits its time. It must not once the body was read to
+// its end: it is asked for then so that trailers can follow.
 func (w *replyWriter) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.timer != nil && !w.x.read.Load() {
+		return nil
+	}
 	return w.flush()
+}
+
+// waited is when a head has waited long enough.
+func (w *replyWriter) waited() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = nil
+	w.flush()
 }
 
 func (w *replyWriter) flush() error {
@@ -109,14 +119,17 @@ func (w *replyWriter) fail(err error) {
 	w.x.p.tap.Event(record.Record{Kind: record.KindUndelivered, From: record.Server, Exchange: w.x.n, Off: w.flushed, Lost: &record.Undelivered{Error: reason(err)}})
 }
 
-// end makes a head that still waits harmless: net/http takes the writer back.
+// end sends a head that still waits, so that the client has what came before the
+// upstream broke off, framed as it was. Then net/http takes the writer back.
 func (w *replyWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.over = true
 	if w.timer != nil {
 		w.timer.Stop()
+		w.timer = nil
+		w.flush()
 	}
+	w.over = true
 }
 
 // Hijack hands the connection to ReverseProxy, which switches protocols.

@@ -85,8 +85,9 @@ func (b *bodies) lost(g *Gap, gone []bodyKey) {
 // recorder's own copy.
 func (r *Recorder) body(e *entry) {
 	st := r.bodies.state(e)
-	data, off := e.data, e.off
+	data, off, copied := e.data, e.off, false
 	if n := int64(len(st.held)); n > 0 && st.next == off {
+		copied = true
 		r.bodies.buf = append(append(r.bodies.buf[:0], st.held...), data...)
 		data, off = r.bodies.buf, off-n
 	}
@@ -106,8 +107,13 @@ func (r *Recorder) body(e *entry) {
 	}
 	masked := r.maskBody(st, data, e.end, e.end == BodyCut || e.whole)
 	st.torn = st.torn && len(data) == 0
-	r.line = appendBody(r.line[:0], e, off, data, masked, !r.pressed)
-	r.add(meta{seq: e.after + 1, at: e.at, from: e.from, http: true, bytes: int64(len(data)), ends: 1}, r.line)
+	m := meta{seq: e.after + 1, at: e.at, from: e.from, http: true, bytes: int64(len(data)), ends: 1}
+	if r.pressed && e.extra == nil && len(data) <= pieceLimit {
+		r.storePiece(m, e, off, data, masked, copied)
+		return
+	}
+	r.line = appendBody(r.line[:0], e, off, data, masked)
+	r.add(m, r.line)
 }
 
 // maskBody replaces credentials in a piece, in place. cut: the bytes behind it are
@@ -169,14 +175,16 @@ func openRune(p []byte) int {
 	return 0
 }
 
-// appendBody appends the line of a piece (FORMAT.md 10). Embedding costs a look
-// at all of it, which there is no time for under pressure.
-func appendBody(dst []byte, e *entry, off int64, data []byte, masked []Mask, embed bool) []byte {
+// pieceLimit is more than a piece can have: 64 KiB, and what was held back of the one
+// before.
+const pieceLimit = 1 << 20
+
+// appendBody appends the line of a piece (FORMAT.md 10). It looks at all of its
+// bytes more than once: under pressure they are stored as they are (see storePiece).
+func appendBody(dst []byte, e *entry, off int64, data []byte, masked []Mask) []byte {
 	body, eol, form := data, []byte(nil), FormText
-	if embed {
-		if b, end := splitJSON(data); embeddable(b) {
-			body, eol, form = b, end, FormMessage
-		}
+	if b, end := splitJSON(data); embeddable(b) {
+		body, eol, form = b, end, FormMessage
 	}
 	dst = append(dst, `{"kind":"body","seq":`...)
 	dst = strconv.AppendInt(dst, e.after+1, 10)

@@ -15,18 +15,19 @@ type member struct{ name, value []byte }
 
 // lineKinds are the kinds whose members have a struct of their own.
 var lineKinds = map[Kind]func(*Record) any{
-	KindHeader:      func(r *Record) any { r.Header = new(Header); return r.Header },
-	KindStart:       func(r *Record) any { r.Start = new(Start); return r.Start },
-	KindClose:       func(r *Record) any { r.Close = new(Close); return r.Close },
-	KindExit:        func(r *Record) any { r.Exit = new(Exit); return r.Exit },
-	KindError:       func(r *Record) any { r.Error = new(Error); return r.Error },
-	KindUndelivered: func(r *Record) any { r.Lost = new(Undelivered); return r.Lost },
-	KindStall:       func(r *Record) any { r.Stall = new(Stall); return r.Stall },
-	KindGap:         func(r *Record) any { r.Gap = new(Gap); return r.Gap },
-	KindClock:       func(r *Record) any { r.Clock = new(Clock); return r.Clock },
-	KindClosing:     func(r *Record) any { r.Closing = new(Closing); return r.Closing },
-	KindRequest:     func(r *Record) any { r.Request = new(HTTPRequest); return r.Request },
-	KindResponse:    func(r *Record) any { r.Response = new(HTTPResponse); return r.Response },
+	KindHeader:       func(r *Record) any { r.Header = new(Header); return r.Header },
+	KindStart:        func(r *Record) any { r.Start = new(Start); return r.Start },
+	KindClose:        func(r *Record) any { r.Close = new(Close); return r.Close },
+	KindExit:         func(r *Record) any { r.Exit = new(Exit); return r.Exit },
+	KindError:        func(r *Record) any { r.Error = new(Error); return r.Error },
+	KindUndelivered:  func(r *Record) any { r.Lost = new(Undelivered); return r.Lost },
+	KindStall:        func(r *Record) any { r.Stall = new(Stall); return r.Stall },
+	KindGap:          func(r *Record) any { r.Gap = new(Gap); return r.Gap },
+	KindClock:        func(r *Record) any { r.Clock = new(Clock); return r.Clock },
+	KindClosing:      func(r *Record) any { r.Closing = new(Closing); return r.Closing },
+	KindConversation: func(r *Record) any { r.Attached = new(Attached); return r.Attached },
+	KindRequest:      func(r *Record) any { r.Request = new(HTTPRequest); return r.Request },
+	KindResponse:     func(r *Record) any { r.Response = new(HTTPResponse); return r.Response },
 }
 
 // check is the check line's members.

@@ -313,6 +313,8 @@ func (r *Record) payload() any {
 		return r.Stall
 	case KindGap:
 		return r.Gap
+	case KindConversation:
+		return r.Attached
 	case KindClock:
 		return r.Clock
 	case KindClosing:

@@ -63,3 +63,25 @@ func TestRecordingsOfAnotherWriter(t *testing.T) {
 		})
 	}
 }
+
+// A recording as it is written under pressure, made by another program
+// (fixtures/runs.py) from FORMAT.md alone, and the lines that it stands for.
+func TestRunsOfAnotherWriter(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "runs.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	recs, end := readAll(t, filepath.Join("testdata", "runs"+Suffix), Options{Verify: true})
+	if end.State != Sealed || end.Damage != nil || end.Gaps != 0 || end.Runs != 3 {
+		t.Errorf("%+v", end)
+	}
+	if len(recs) != len(want) {
+		t.Fatalf("%d lines, want %d", len(recs), len(want))
+	}
+	for i, r := range recs {
+		if string(r.Line) != want[i] {
+			t.Errorf("line %d:\n got %s\nwant %s", i, r.Line, want[i])
+		}
+	}
+}

@@ -73,7 +73,7 @@ func BenchmarkBodyLine(b *testing.B) {
 			b.SetBytes(int64(len(p)))
 			b.ReportAllocs()
 			for b.Loop() {
-				dst = appendBody(dst[:0], &e, 0, p, nil, true)
+				dst = appendBody(dst[:0], &e, 0, p, nil)
 			}
 		})
 		b.Run(name+"/frame", func(b *testing.B) {

@@ -76,12 +76,7 @@ func (r *Recorder) store(b *block) {
 	before := len(u.chunks)
 	u.chunks = appendBlock(u.chunks, b)
 	u.size += len(u.chunks) - before
-	if !b.copied && len(b.data) >= pieceMin {
-		u.pieces = append(u.pieces, runPiece{len(u.chunks), b.data})
-	} else {
-		u.chunks = append(u.chunks, b.data...)
-	}
-	u.size += len(b.data)
+	u.bytes(b.data, b.copied)
 	m := meta{seq: b.seq, at: b.at, from: b.from, off: b.off, bytes: int64(len(b.data)), ends: b.ends}
 	n := b.ends
 	if b.last {
@@ -89,6 +84,27 @@ func (r *Recorder) store(b *block) {
 	}
 	m.last = b.seq + n - 1
 	r.stored(m, n)
+}
+
+// bytes adds the bytes of the entry that was appended last. copied says that they
+// do not stay as long as the slab at hand.
+func (u *run) bytes(p []byte, copied bool) {
+	if !copied && len(p) >= pieceMin {
+		u.pieces = append(u.pieces, runPiece{len(u.chunks), p})
+	} else {
+		u.chunks = append(u.chunks, p...)
+	}
+	u.size += len(p)
+}
+
+// storePiece adds a piece of a body to the run.
+func (r *Recorder) storePiece(m meta, e *entry, off int64, p []byte, masked []Mask, copied bool) {
+	u := r.begin()
+	before := len(u.chunks)
+	u.chunks = appendPiece(u.chunks, e, off, len(p), masked)
+	u.size += len(u.chunks) - before
+	u.bytes(p, copied)
+	r.stored(m, 1)
 }
 
 // storeLine adds the line of a record that is no frame.

@@ -7,7 +7,11 @@
 // record/session and grade.
 package record
 
-import "time"
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Kind names what a record is. A reader keeps records of kinds it does not know
 // (see [Record.Line]) and counts them.
@@ -25,8 +29,10 @@ const (
 	KindStall       Kind = "stall"       // a write that was blocked by its reader
 	KindGap         Kind = "gap"         // records that were not kept
 	KindClock       Kind = "clock"       // wall clock against the monotonic one
-	KindCheck       Kind = "check"       // count and CRC of the lines before; takes no seq
-	KindClosing     Kind = "closing"     // the last line of a segment; takes no seq
+	// KindConversation is a line of a host's transcript that was attached afterwards.
+	KindConversation Kind = "conversation"
+	KindCheck        Kind = "check"   // count and CRC of the lines before; takes no seq
+	KindClosing      Kind = "closing" // the last line of a segment; takes no seq
 )
 
 // From is the direction of bytes: who wrote them.
@@ -102,16 +108,17 @@ type Record struct {
 	// Masked lists the credentials that were replaced in Data, by offset in Data.
 	Masked []Mask
 
-	Start   *Start
-	Close   *Close
-	Exit    *Exit
-	Error   *Error
-	Lost    *Undelivered
-	Stall   *Stall
-	Gap     *Gap
-	Clock   *Clock
-	Closing *Closing
-	Header  *Header
+	Start    *Start
+	Close    *Close
+	Exit     *Exit
+	Error    *Error
+	Lost     *Undelivered
+	Stall    *Stall
+	Gap      *Gap
+	Clock    *Clock
+	Closing  *Closing
+	Header   *Header
+	Attached *Attached
 
 	// Exchange numbers the HTTP exchange of http_request, http_response and body
 	// records, and of what else belongs to one: from 1, in the order of the
@@ -332,4 +339,14 @@ type Ref struct {
 	Len   int32
 	Frame int64
 	Off   int64
+}
+
+// Attached is one line of a conversation in the neutral format (docs/conversation.md),
+// or a piece of a long one: FORMAT.md 11.
+type Attached struct {
+	// Entry is the line, a JSON object; else Part is a piece of its text, with More on
+	// all but the last.
+	Entry jsontext.Value `json:"entry,omitzero"`
+	Part  string         `json:"part,omitzero"`
+	More  bool           `json:"more,omitzero"`
 }

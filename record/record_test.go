@@ -352,11 +352,12 @@ func TestTruncatedAtEveryByte(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "cut"+Suffix)
 			whole, most := 0, 0
+			var decoders Decoders // records are looked at before it is used again
 			for n := range len(data) {
 				if err := os.WriteFile(path, data[:n], 0o600); err != nil {
 					t.Fatal(err)
 				}
-				recs := readTorn(t, path)
+				recs := readTorn(t, path, &decoders)
 				for _, from := range directions {
 					if got := reconstruct(recs, from); !strings.HasPrefix(sum(pieces, from), got) {
 						t.Fatalf("cut at %d: %s: %q was not seen", n, from, got)
@@ -426,9 +427,9 @@ func smallRecording(t *testing.T, seal bool) (data []byte, pieces []piece) {
 }
 
 // readTorn reads what there is; the file must be seen as torn.
-func readTorn(t *testing.T, path string) (recs []*Record) {
+func readTorn(t *testing.T, path string, decoders *Decoders) (recs []*Record) {
 	t.Helper()
-	r, err := Open(path, Options{})
+	r, err := Open(path, Options{Decoders: decoders})
 	var not *NotRecordingError
 	if errors.As(err, &not) {
 		if !not.Torn {
@@ -479,6 +480,7 @@ func TestFlippedBit(t *testing.T) {
 			data, pieces := smallRecording(t, seal)
 			path := filepath.Join(t.TempDir(), "flip"+Suffix)
 			rnd := rand.New(rand.NewPCG(1, 2))
+			var decoders Decoders // records are looked at before the next file is opened
 			for range 1500 {
 				bit := rnd.IntN(8 * len(data))
 				bad := bytes.Clone(data)
@@ -486,7 +488,7 @@ func TestFlippedBit(t *testing.T) {
 				if err := os.WriteFile(path, bad, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				r, err := Open(path, Options{})
+				r, err := Open(path, Options{Decoders: &decoders})
 				if err != nil {
 					continue // the header itself
 				}

@@ -30,8 +30,14 @@ var errHeld = errors.New("is being written by a recorder: wait until it has ende
 // record that may be missing. The id stays; the header says what it was derived
 // from. Nothing is written when the source is live, cannot be read, or is out.
 func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
+	return derive("repair", path, out, tool, opts, nil)
+}
+
+// derive writes a new sealed recording of what can be believed of another, and
+// behind its records those that more adds. verb is for errors.
+func derive(verb, path, out, tool string, opts Options, more func(add func(rec *Record) error) error) (*Repaired, error) {
 	if same(path, out) {
-		return nil, fmt.Errorf("%s: input and output are the same file: repair writes a new one", out)
+		return nil, fmt.Errorf("%s: input and output are the same file: %s writes a new one", out, verb)
 	}
 	r, err := Open(path, opts)
 	if err != nil {
@@ -52,7 +58,7 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 	defer root.Close()
 	name := filepath.Base(out)
 	if _, err := root.Lstat(name); err == nil {
-		return nil, fmt.Errorf("%s: is there already: repair overwrites nothing", out)
+		return nil, fmt.Errorf("%s: is there already: %s overwrites nothing", out, verb)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -61,7 +67,7 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := rewrite(r, f, Derived{SHA256: sum, Tool: tool})
+	done, err := rewrite(r, f, Derived{SHA256: sum, Tool: tool}, more)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -84,8 +90,9 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 	return done, nil
 }
 
-// rewrite copies the records that r gives out. Segments keep their borders.
-func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
+// rewrite copies the records that r gives out, and adds those of more to the last
+// segment. Segments keep their borders.
+func rewrite(r *Reader, dst io.Writer, from Derived, more func(add func(rec *Record) error) error) (*Repaired, error) {
 	pk, err := newPacker(dst, zstd.SpeedDefault)
 	if err != nil {
 		return nil, err
@@ -95,6 +102,7 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 		open    bool     // a segment is open
 		closing *Closing // its closing line, not written yet: it may have to be the last
 		prev    string
+		at      int64 // of the last record
 	)
 	end := func(last, torn bool) (err error) {
 		open, closing = false, nil
@@ -134,6 +142,7 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 		default:
 			line = append(append(line[:0], rec.Line...), '\n')
 			err = pk.line(line, rec.Seq)
+			at = max(at, rec.At)
 		}
 		if err != nil {
 			return nil, err
@@ -145,6 +154,19 @@ func rewrite(r *Reader, dst io.Writer, from Derived) (*Repaired, error) {
 	}
 	done := &Repaired{Records: is.Records, Dropped: is.Unchecked, Damage: is.Damage, Joined: len(r.files)}
 	done.Torn = closing == nil || !closing.Last || closing.Torn
+	if more != nil {
+		if err := more(func(rec *Record) error {
+			rec.Seq, rec.At = pk.last+1, at
+			done.Records++
+			var err error
+			if line, err = appendEvent(line[:0], rec); err != nil {
+				return err
+			}
+			return pk.line(line, rec.Seq)
+		}); err != nil {
+			return nil, err
+		}
+	}
 	return done, end(true, done.Torn)
 }
 

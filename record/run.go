@@ -17,11 +17,21 @@ const (
 	runLimit   = 4 << 20 // a run is ended after that many bytes
 	maxRun     = 12 << 20
 	runVersion = 1
+	// runBodies is the version of a run that has pieces of bodies in it: a reader of
+	// version 1 must not take them for damage.
+	runBodies = 2
 )
 
 const (
 	runFrames = 1 // the entry is whole frames
 	runLine   = 2 // the entry is a record's line
+	runBody   = 3 // the entry is a piece of a body
+)
+
+// Flags of a piece of a body.
+const (
+	runBodyLast = 1 << iota
+	runBodyCut
 )
 
 const (
@@ -38,7 +48,7 @@ var (
 	le       = binary.LittleEndian
 )
 
-// beginRun appends the head of a run.
+// beginRun appends the head of a run. appendPiece changes the version in it.
 func beginRun(dst []byte) []byte {
 	dst = append(dst, runStart[:]...)
 	return append(dst, runVersion, 0, 0, 0, 0, 0, 0, 0)
@@ -83,7 +93,32 @@ func appendBlock(dst []byte, b *block) []byte {
 	}
 	dst = le.AppendUint32(dst, uint32(len(b.data)))
 	dst = le.AppendUint32(dst, 0)
-	for _, m := range b.masked {
+	return appendRunMasks(dst, b.masked)
+}
+
+// appendPiece appends an entry of a piece of a body, but for its bytes.
+func appendPiece(dst []byte, e *entry, off int64, n int, masked []Mask) []byte {
+	dst[4] = runBodies
+	var flags uint16
+	switch e.end {
+	case BodyLast:
+		flags = runBodyLast
+	case BodyCut:
+		flags = runBodyCut
+	}
+	dst = append(dst, runBody, byte(index(e.from))+1)
+	dst = le.AppendUint16(dst, flags)
+	dst = le.AppendUint32(dst, uint32(len(masked)))
+	for _, v := range [6]int64{e.after + 1, e.at, off, e.exchange} {
+		dst = le.AppendUint64(dst, uint64(v))
+	}
+	dst = le.AppendUint32(dst, uint32(n))
+	dst = le.AppendUint32(dst, 0)
+	return appendRunMasks(dst, masked)
+}
+
+func appendRunMasks(dst []byte, masked []Mask) []byte {
+	for _, m := range masked {
 		dst = le.AppendUint32(dst, uint32(m.Off))
 		dst = le.AppendUint32(dst, uint32(m.Len))
 		var mac [12]byte
@@ -109,8 +144,9 @@ type runReader struct {
 	lines []byte // made and not given out
 	n     int64  // lines given out
 	// verbatim says that the line given last stands in the run, and was not made
-	// of a frame.
+	// of a frame or a piece of a body.
 	verbatim bool
+	bodies   bool // there may be pieces of bodies
 }
 
 // openRun checks a run's head and CRC.
@@ -118,15 +154,15 @@ func openRun(run []byte) (*runReader, uint32, error) {
 	if len(run) < runHead+4 || [4]byte(run[:4]) != runStart {
 		return nil, 0, errRun
 	}
-	if run[4] != runVersion {
-		return nil, 0, &limitError{fmt.Sprintf("holds chunk runs of version %d, this sixlink reads %d: upgrade", run[4], runVersion)}
+	if run[4] != runVersion && run[4] != runBodies {
+		return nil, 0, &limitError{fmt.Sprintf("holds chunk runs of version %d, this sixlink reads %d and %d: upgrade", run[4], runVersion, runBodies)}
 	}
 	body := run[:len(run)-4]
 	crc := crc32.Checksum(body, castagnoli)
 	if uint64(le.Uint32(run[8:])) != uint64(len(body)-runHead) || le.Uint32(run[len(body):]) != crc {
 		return nil, 0, errRun
 	}
-	return &runReader{rest: body[runHead:]}, crc, nil
+	return &runReader{rest: body[runHead:], bodies: run[4] == runBodies}, crc, nil
 }
 
 // next returns a line without its LF; nil at the end.
@@ -177,30 +213,63 @@ func (r *runReader) read() error {
 		}
 		return nil
 	}
-	if typ != runFrames || from < 1 || from > 3 {
+	if from < 1 || from > 3 || typ != runFrames && !(typ == runBody && r.bodies && from < 3) {
 		return errRun
+	}
+	masked, err := readRunMasks(p, int(masks), int64(n))
+	if err != nil {
+		return err
+	}
+	p = p[int(masks)*runMask:]
+	if typ == runBody {
+		return r.piece(directions[from-1], flags, nums, masked, p[:n:n], p[n:])
 	}
 	b := block{from: directions[from-1], seq: nums[0], at: nums[1], off: nums[2], length: nums[3],
 		cont: flags&runCont != 0, headless: flags&runHeadless != 0, more: flags&runMore != 0, last: flags&runLast != 0}
 	if flags&runSince != 0 {
 		b.since = &Since{nums[4], nums[5]}
 	}
-	for range masks {
-		m := Mask{Off: int64(le.Uint32(p)), Len: int64(le.Uint32(p[4:]))}
-		if p[8] != 0 {
-			m.MAC = string(p[8:20])
-		}
-		if m.Off+m.Len > int64(n) || len(b.masked) > 0 && m.Off < b.masked[len(b.masked)-1].Off {
-			return errRun
-		}
-		b.masked = append(b.masked, m)
-		p = p[runMask:]
-	}
+	b.masked = masked
 	b.data, r.rest = p[:n:n], p[n:]
 	if !b.last && (n == 0 || b.data[n-1] != '\n') {
 		return errRun // bytes behind the last line end are no frame
 	}
 	r.block = b
+	return nil
+}
+
+// readRunMasks reads the n credentials of an entry of size bytes.
+func readRunMasks(p []byte, n int, size int64) (masked []Mask, err error) {
+	for range n {
+		m := Mask{Off: int64(le.Uint32(p)), Len: int64(le.Uint32(p[4:]))}
+		if p[8] != 0 {
+			m.MAC = string(p[8:20])
+		}
+		if m.Off+m.Len > size || len(masked) > 0 && m.Off < masked[len(masked)-1].Off {
+			return nil, errRun
+		}
+		masked = append(masked, m)
+		p = p[runMask:]
+	}
+	return masked, nil
+}
+
+// piece makes the line of a piece of a body.
+func (r *runReader) piece(from From, flags uint16, nums [6]int64, masked []Mask, data, rest []byte) error {
+	e := entry{from: from, after: nums[0] - 1, at: nums[1], exchange: nums[3]}
+	switch flags {
+	case 0:
+	case runBodyLast:
+		e.end = BodyLast
+	case runBodyCut:
+		e.end = BodyCut
+	default:
+		return errRun
+	}
+	if e.after < 0 || e.exchange < 1 || len(data) > pieceLimit {
+		return errRun
+	}
+	r.lines, r.rest = appendBody(nil, &e, nums[2], data, masked), rest
 	return nil
 }
 

@@ -180,6 +180,7 @@ func TestDamagedChunkRun(t *testing.T) {
 	})
 	path := filepath.Join(t.TempDir(), "x"+Suffix)
 	rnd := rand.New(rand.NewPCG(3, 4))
+	var decoders Decoders
 	most := 0
 	for i := range 2 * len(data) {
 		bad := bytes.Clone(data[:min(i, len(data))])
@@ -190,7 +191,7 @@ func TestDamagedChunkRun(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		recs, _ := drain(path)
+		recs, _ := drainWith(path, &decoders)
 		for _, from := range directions {
 			if got := reconstruct(recs, from); !strings.HasPrefix(sum(pieces, from), got) {
 				t.Fatalf("%d: %s: %q was not seen", i, from, got)
@@ -208,7 +209,7 @@ func TestDamagedChunkRun(t *testing.T) {
 	}
 }
 
-// FuzzRun gives any bytes to the run's reader.
+// FuzzRun gives any bytes to the run's reader, in both versions.
 func FuzzRun(f *testing.F) {
 	run := beginRun(nil)
 	for _, b := range []*block{
@@ -219,29 +220,42 @@ func FuzzRun(f *testing.F) {
 	}
 	run = appendRunLine(run, []byte(`{"kind":"exit","seq":4,"at":5,"code":0}`+"\n"))
 	f.Add(run[runHead:])
+	body := &entry{from: Server, exchange: 2, after: 4, at: 9, end: BodyCut}
+	run = append(appendPiece(run, body, 7, 4, []Mask{{1, 2, ""}}), "abcd"...)
+	f.Add(run[runHead:])
 	f.Fuzz(func(t *testing.T, entries []byte) {
-		run := append(beginRun(nil), entries...)
-		run = bytes.Join(sealRun(nil, run, nil, len(run)), nil)
-		r, got, err := openRun(run)
-		if err != nil || got != le.Uint32(run[len(run)-4:]) {
-			t.Fatal(err)
-		}
-		n, total := 0, 0
-		for {
-			line, err := r.next()
-			if err != nil || line == nil {
-				break
-			}
-			if n++; total+len(line) > 64<<20 {
-				break
-			}
-			total += len(line)
-			if strings.Contains(string(line), "\n") {
-				t.Fatalf("a line feed in %q", line)
-			}
-		}
-		if n > len(entries)+1 {
-			t.Fatalf("%d lines of %d bytes", n, len(entries))
+		for _, version := range []byte{runVersion, runBodies} {
+			fuzzedRun(t, entries, version)
 		}
 	})
+}
+
+func fuzzedRun(t *testing.T, entries []byte, version byte) {
+	run := append(beginRun(nil), entries...)
+	run[4] = version
+	run = bytes.Join(sealRun(nil, run, nil, len(run)), nil)
+	r, got, err := openRun(run)
+	if err != nil || got != le.Uint32(run[len(run)-4:]) {
+		t.Fatal(err)
+	}
+	n, total := 0, 0
+	for {
+		line, err := r.next()
+		if err != nil || line == nil {
+			break
+		}
+		if n++; total+len(line) > 64<<20 {
+			break
+		}
+		total += len(line)
+		if strings.Contains(string(line), "\n") {
+			t.Fatalf("a line feed in %q", line)
+		}
+		if kind, _ := kindOf(line); kind == KindBody && version == runVersion && !r.verbatim {
+			t.Fatalf("a piece of a body in a run of version 1: %s", line)
+		}
+	}
+	if n > len(entries)+1 {
+		t.Fatalf("%d lines of %d bytes", n, len(entries))
+	}
 }

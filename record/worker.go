@@ -17,14 +17,19 @@ type worker struct {
 	yields bool
 	idle   bool      // it yields now
 	until  time.Time // it does not before
+	pause  time.Duration
 }
 
 const (
 	// workerLimit is how long a yielding thread may take. With flushPeriod it is
 	// the 60 ms of recorder.md 1.2.
 	workerLimit = 20 * time.Millisecond
-	// workerPause is how long a thread that was late does not yield.
-	workerPause = time.Second
+	// A thread that was late does not yield for workerPause, and for twice as long as
+	// before, up to mostPause, if it is late again soon: one hiccup of the machine must
+	// not make the relay share its processors for a second, and where there is no time to
+	// spare at all, trying again must not cost much.
+	workerPause = 100 * time.Millisecond
+	mostPause   = 1600 * time.Millisecond
 )
 
 func newWorker() *worker {
@@ -69,7 +74,7 @@ func (w *worker) do(job func(), hurry bool, much chan struct{}, t *time.Timer) {
 		told = true
 	}
 	w.idle = !yield(w.tid, false)
-	w.until = time.Now().Add(workerPause)
+	w.rest(time.Now())
 	<-w.done
 	if told {
 		// What there was much of is not in this job: whoever gives the next one
@@ -79,6 +84,15 @@ func (w *worker) do(job func(), hurry bool, much chan struct{}, t *time.Timer) {
 		default:
 		}
 	}
+}
+
+// rest sets until when the thread does not yield, now that it was late.
+func (w *worker) rest(now time.Time) {
+	if now.Sub(w.until) > mostPause {
+		w.pause = 0
+	}
+	w.pause = min(max(2*w.pause, workerPause), mostPause)
+	w.until = now.Add(w.pause)
 }
 
 func (w *worker) close() { close(w.jobs) }

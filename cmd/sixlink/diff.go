@@ -69,7 +69,9 @@ func diffVerb() *verb {
 		}
 		defer closeA()
 		if len(learn) > 0 {
-			if opts.Noise, err = learnNoise(a, learn, opts, open); err != nil {
+			if opts.Noise, err = learnNoise(a, learn, opts, open); errors.Is(err, diff.ErrBuilds) {
+				return fail(s, v.name, fmt.Errorf("--learn: %w", err), exitUsage)
+			} else if err != nil {
 				return fail(s, v.name, err, exitUnknown)
 			}
 			if opts.Noise.Full {

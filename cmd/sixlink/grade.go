@@ -20,6 +20,7 @@ func gradeVerb() *verb {
 	var only, key string
 	var strict, whole, verbose bool
 	var limit int64
+	var talks talkFlags
 	var overrides grade.Overrides
 	var given *pflag.FlagSet
 	v := &verb{
@@ -42,6 +43,7 @@ func gradeVerb() *verb {
 			fs.StringVar(&only, "case", "", "every session is a trial of this `CASE`, also one without a call")
 			fs.BoolVar(&whole, "require-whole", false, "refuse recordings that are torn or have gaps (exit 3)")
 			overrideFlags(fs, &overrides)
+			talks.add(fs, true)
 			sessionKeyFlag(fs, &key)
 			maxDecompressed(fs, &limit)
 		},
@@ -59,15 +61,15 @@ func gradeVerb() *verb {
 		if err := session.CheckSessionKey(key); err != nil {
 			return usageError(s, v.name, fmt.Errorf("--session-key: %w", err))
 		}
+		if err := talks.check(); err != nil {
+			return usageError(s, v.name, err)
+		}
 		checks, err := loadSuite(suite)
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
 		if checks, err = checks.Override(overrides); err != nil {
 			return usageError(s, v.name, fmt.Errorf("--only: %w", err))
-		}
-		if err := notBuiltYet(checks); err != nil {
-			return fail(s, v.name, err, exitUsage)
 		}
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
@@ -80,7 +82,9 @@ func gradeVerb() *verb {
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		gradeFiles(s, v.name, paths, limit, key, g)
+		if err := gradeFiles(s, v.name, paths, limit, key, &talks, g); err != nil {
+			return fail(s, v.name, err, exitUnknown)
+		}
 		verdict, err := g.Verdict()
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)

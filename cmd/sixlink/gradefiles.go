@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,12 +36,60 @@ func collectLess() (undo func()) {
 // while it is at hand: a pile of any size takes the memory of a few. What cannot
 // be read is told, and is in the verdict with the reason, so that it is never a
 // pass. A file that another one's recording goes on in is part of that.
-func gradeFiles(s stdio, name string, paths []string, limit int64, key string, g *grade.Grader) {
+//
+// Recordings that are joined with transcripts are read twice: all of them for the
+// join, and then each to be graded. So are those that carry one.
+func gradeFiles(s stdio, name string, paths []string, limit int64, key string, talks *talkFlags, g *grade.Grader) error {
 	defer collectLess()()
+	if talks.any() {
+		return gradeJoined(s, name, paths, limit, key, talks, g)
+	}
+	if carry := gradePlain(s, name, paths, limit, key, nil, g); len(carry) > 0 {
+		return gradeJoined(s, name, carry, limit, key, talks, g)
+	}
+	return nil
+}
+
+// gradeJoined joins the recordings with transcripts and grades them.
+func gradeJoined(s stdio, name string, paths []string, limit int64, key string, talks *talkFlags, g *grade.Grader) error {
+	got, err := collect(paths, record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}}, key)
+	if err != nil {
+		return err
+	}
+	t := *talks
+	if t.find {
+		found, err := findTalks(got.wires)
+		if err != nil {
+			fmt.Fprintf(s.err, "sixlink %s: %v\n", name, err) // what is measured without one still is
+		}
+		t.paths = append(slices.Clone(t.paths), found...)
+	}
+	cs, err := t.read()
+	if err != nil {
+		return err
+	}
+	r := joinTalks(distinct(append(cs, got.attached...)), got.wires, !t.find)
+	if talks.any() {
+		tellJoin(s, name, r)
+	}
+	gradePlain(s, name, paths, limit, key, &joins{grade.Talks(r), grade.Groups(r)}, g)
+	return nil
+}
+
+// joins are the transcripts of recordings, and which recordings they hold together,
+// by the recordings' ids.
+type joins struct {
+	talks  map[string]map[string][]*grade.Talk
+	groups map[string]string
+}
+
+// gradePlain grades the recordings with the transcripts that are joined to each;
+// without any, those that carry one are not graded and given back.
+func gradePlain(s stdio, name string, paths []string, limit int64, key string, joined *joins, g *grade.Grader) (carry []string) {
 	jobs := make([]gradeJob, len(paths))
 	all := make([]int, len(paths))
 	for i, path := range paths {
-		jobs[i].path, jobs[i].key, all[i] = path, key, i
+		jobs[i].path, jobs[i].key, jobs[i].joins, all[i] = path, key, joined, i
 	}
 	opts := record.Options{MaxDecompressed: limit, Decoders: &record.Decoders{}, Reuse: true}
 	inParallel(all, func(i int) { jobs[i].run(name, opts, g, false) })
@@ -73,7 +122,11 @@ func gradeFiles(s stdio, name string, paths []string, limit int64, key string, g
 	}
 	for i := range jobs {
 		s.err.Write(jobs[i].told.Bytes())
+		if jobs[i].carries {
+			carry = append(carry, jobs[i].path)
+		}
 	}
+	return carry
 }
 
 // gradeJob is one file, with what there is to tell of it: that comes in the order
@@ -85,6 +138,10 @@ type gradeJob struct {
 	more []string // the files that its recording goes on in
 	// later says that the file is not the first segment of its recording.
 	later bool
+	// joins are the transcripts; nil: none are looked for, and carries says that the
+	// recording has one of its own.
+	joins   *joins
+	carries bool
 }
 
 // run grades the file; without alone, a later segment is only marked as one.
@@ -110,8 +167,14 @@ func (j *gradeJob) run(name string, opts record.Options, g *grade.Grader, alone 
 	}
 	defer l.Close()
 	j.more = l.reader.Files()[1:]
-	ended(s, name, l.path, l.end)
 	rec := toGrade(l)
+	if j.joins != nil {
+		rec.Joined, rec.Group = j.joins.talks[rec.ID], j.joins.groups[rec.ID]
+	} else if lines, err := l.talk.Lines(); err != nil || lines != nil {
+		j.carries = true
+		return
+	}
+	ended(s, name, l.path, l.end)
 	rec.Again = func() (*grade.Recording, func(), error) {
 		l, err := loadLean(j.path, opts, j.key)
 		if err != nil {

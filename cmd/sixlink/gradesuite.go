@@ -35,21 +35,6 @@ func (f *overrideFlag) Set(text string) error {
 	return f.o.Set(f.name, text)
 }
 
-// notBuiltYet is what a suite may say and this version cannot grade: what needs the
-// host's transcript.
-func notBuiltYet(s *grade.Suite) error {
-	what := ""
-	switch {
-	case s.ModelEvidence:
-		what = "evidence: model"
-	case s.Usage != grade.UsageRule{}:
-		what = "usage"
-	default:
-		return nil
-	}
-	return fmt.Errorf("the suite %s has %s: not built yet (it needs the host's transcript)", s.ID, what)
-}
-
 func loadSuite(path string) (*grade.Suite, error) {
 	if path == "" {
 		return grade.BuiltIn(), nil

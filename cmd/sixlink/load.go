@@ -19,6 +19,7 @@ type loaded struct {
 	command  []string // the whole argv, start records included
 	gaps     []*record.Record
 	spanNs   int64
+	talk     record.Conversation // that is attached
 	clock    session.Clock
 }
 
@@ -73,6 +74,8 @@ func loadFrom(path string, r *record.Reader, key string, lean bool) (*loaded, er
 		case record.KindGap:
 			kept := *rec // it may be used again
 			l.gaps = append(l.gaps, &kept)
+		case record.KindConversation:
+			l.talk.Add(rec)
 		case record.KindStart:
 			l.command = append(l.command, rec.Start.Command...)
 		}

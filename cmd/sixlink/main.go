@@ -62,7 +62,21 @@ type verb struct {
 }
 
 func verbs() []*verb {
-	return []*verb{recordVerb(), showVerb(), catVerb(), gradeVerb(), replayVerb(), diffVerb(), verifyVerb(), checksVerb(), suiteVerb(), repairVerb(), importVerb(), versionVerb()}
+	return []*verb{
+		recordVerb(),
+		showVerb(),
+		catVerb(),
+		gradeVerb(),
+		replayVerb(),
+		diffVerb(),
+		verifyVerb(),
+		checksVerb(),
+		suiteVerb(),
+		repairVerb(),
+		importVerb(),
+		attachVerb(),
+		versionVerb(),
+	}
 }
 
 func main() { os.Exit(Main()) }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sixlink/sixlink/fixtures"
 	"github.com/sixlink/sixlink/fixtures/mutant"
 	"github.com/sixlink/sixlink/grade/predicate"
 )
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 		"noting":   noting,
 		"shop":     shop,
 		"buyer":    buyer,
+		"rig":      rig,
 	})
 }
 
@@ -48,6 +50,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIXLINK_HOME", e.WorkDir+"/home")
+			e.Setenv("HOSTS", filepath.Join(fixtures.Dir(), "hosts"))
 			// The race detector has each program wait a second before it ends; scripts start hundreds.
 			e.Setenv("GORACE", "atexit_sleep_ms=20")
 			page, err := filepath.Abs("../../docs/regression-gate.md")

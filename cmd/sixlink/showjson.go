@@ -20,6 +20,8 @@ type shown struct {
 	Schema    string         `json:"schema"`
 	Recording shownRecording `json:"recording"`
 	Sessions  []shownSession `json:"sessions"`
+	// Talks are the conversations that the recording carries.
+	Talks []shownTalk `json:"conversations,omitzero"`
 }
 
 type shownRecording struct {
@@ -158,8 +160,16 @@ type shownEvidence struct {
 
 func showJSON(w io.Writer, l *loaded) error {
 	out := shown{Schema: "sixlink/show/1", Recording: recordingJSON(l), Sessions: []shownSession{}}
+	talks, err := talksOf(l)
+	if err != nil {
+		return err
+	}
+	joined := grade.Talks(talks)[l.header.ID]
 	for _, s := range l.sessions {
-		out.Sessions = append(out.Sessions, sessionJSON(s, l.sessions))
+		out.Sessions = append(out.Sessions, sessionJSON(s, l.sessions, joined[s.ID]))
+	}
+	for i := range talks.Conversations {
+		out.Talks = append(out.Talks, talkJSON(&talks.Conversations[i]))
 	}
 	// Names and texts from a stranger may hold lone surrogates; what is written is valid.
 	b, err := json.Marshal(out, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.Multiline(true), json.FormatNilSliceAsNull(false))
@@ -197,8 +207,8 @@ func recordingJSON(l *loaded) shownRecording {
 	return r
 }
 
-func sessionJSON(s *session.Session, all []*session.Session) shownSession {
-	res := grade.Chain(s, all)
+func sessionJSON(s *session.Session, all []*session.Session, talks []*grade.Talk) shownSession {
+	res := grade.Chain(s, all, talks...)
 	out := shownSession{ID: s.ID, Era: s.Era, Transport: s.Transport, Version: s.ProtocolVersion,
 		Client: shownPeer{s.Client.Name, s.Client.Version}, Server: shownPeer{s.Server.Name, s.Server.Version},
 		Basis: s.Basis, FirstSeq: s.FirstSeq, LastSeq: s.LastSeq, Messages: map[string]int{}, Capture: s.Capture,

@@ -23,12 +23,21 @@ import (
 func showText(w io.Writer, l *loaded, colour bool) error {
 	p := &printer{w: w}
 	p.recording(l)
+	talks, err := talksOf(l)
+	if err != nil {
+		return err
+	}
+	for i := range talks.Conversations {
+		p.line("")
+		p.story(&talks.Conversations[i])
+	}
+	joined := grade.Talks(talks)[l.header.ID]
 	for _, s := range l.sessions {
 		p.line("")
 		p.session(s)
 		p.calls(s)
 		if p.err == nil {
-			res := grade.Chain(s, l.sessions)
+			res := grade.Chain(s, l.sessions, joined[s.ID]...)
 			p.err = report.Chain(w, &res, report.Options{Color: colour})
 		}
 	}

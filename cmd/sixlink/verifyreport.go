@@ -66,7 +66,9 @@ func (r *verification) grade(s stdio, name string, suite *grade.Suite, limit int
 		if err != nil {
 			return nil, err
 		}
-		gradeFiles(s, name, paths, limit, key, g)
+		if err := gradeFiles(s, name, paths, limit, key, &talkFlags{}, g); err != nil {
+			return nil, err
+		}
 		return g.Verdict()
 	}
 	quiet := s

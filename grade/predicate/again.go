@@ -11,6 +11,7 @@ func (ev *Evidence) SentOnce() *Evidence {
 		return nil
 	}
 	out := *ev
+	out.erred, out.checked = nil, nil // those go by place
 	out.Calls = slices.DeleteFunc(slices.Clone(ev.Calls), again)
 	return &out
 }

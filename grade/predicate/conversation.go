@@ -10,6 +10,11 @@ func (ev *Evidence) needs(c Channel) (talk *Conversation, o Outcome) {
 		why := ""
 		if ev.Conversation == nil {
 			why = ": no host transcript tells"
+			if ev.Join != nil && ev.Join.NotJoined != "" {
+				why = ": the transcript is not joined: " + ev.Join.NotJoined
+			}
+		} else if w := ev.Conversation.Why[c]; w != "" {
+			why = ": " + w
 		}
 		return nil, errorOutcome("%s evidence is %s%s", c, s, why)
 	}

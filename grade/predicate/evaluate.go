@@ -87,6 +87,7 @@ func (r *run) judge(ev *Evidence) (o Outcome) {
 			o.ProtocolOnly = false
 		}
 	}
+	ev.joined(c, &o)
 	return o
 }
 

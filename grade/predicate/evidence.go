@@ -40,6 +40,8 @@ type Evidence struct {
 	Declarations []Declaration
 	// Conversation is what the host's transcript tells; nil when none is joined.
 	Conversation *Conversation
+	// Join says how it joins with the calls; nil: nothing is left over.
+	Join *Join
 	// Turn is the number of the turn that this evidence was narrowed to, from 0;
 	// -1 for a whole trial (see ForTurn).
 	Turn int
@@ -70,6 +72,10 @@ type CallEvidence struct {
 	// HostOnly calls never reached the wire: denied by the user, refused by the
 	// host's own schema check, answered from a cache (grading.md 0.1).
 	HostOnly bool
+	// WireOnly calls are in no transcript, though one is joined.
+	WireOnly bool
+	// HostWhy says in words why a host-only call was not sent.
+	HostWhy string
 	// ArgumentsRefused says of a host-only call that the host's own schema check
 	// refused its arguments; it counts for argumentsMatchToolSchema.
 	ArgumentsRefused bool
@@ -199,6 +205,13 @@ type Conversation struct {
 	Usage          *Usage
 	// Renders are what was seen of widgets.
 	Renders []Render
+	// Why says in words what keeps a channel from being complete.
+	Why map[Channel]string
+	// Interrupted says that a turn was; ModelFailed that the host reports an error of
+	// the model's provider as its last turn's end (grading.md 0.1 "Inputs of 4.2").
+	Interrupted, ModelFailed bool
+	// Models are the models that answered, in order.
+	Models []string
 }
 
 // Turn is one prompt of the user with what the host did until the next one.
@@ -206,6 +219,8 @@ type Turn struct {
 	Prompt       string
 	FinalText    string
 	HasFinalText bool
+	// FinalTextState is the capture state of the turn's own; empty: the conversation's.
+	FinalTextState session.CaptureState
 	// Finished turns were neither interrupted nor cut by the transcript's end.
 	Finished bool
 	Usage    *Usage
@@ -228,7 +243,7 @@ type Render struct {
 // turn's calls, errors, final text and renders, and neither results, timings,
 // inventory nor declarations (grading.md 1.1 "Turn scope").
 func (ev *Evidence) ForTurn(n int) *Evidence {
-	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n, Parts: ev.Parts}
+	out := &Evidence{Capture: ev.Capture, NoCallBecause: ev.NoCallBecause, Unreached: ev.Unreached, Schemas: ev.Schemas, Turn: n, Parts: ev.Parts, Join: ev.Join}
 	out.Capture.ToolResults, out.Capture.ToolCallTimings = session.Absent, session.Absent
 	out.Capture.ToolInventory, out.Capture.ToolDeclarations = session.Absent, session.Absent
 	of := map[CallRef]bool{}
@@ -249,9 +264,13 @@ func (ev *Evidence) ForTurn(n int) *Evidence {
 		}
 	}
 	if c := ev.Conversation; c != nil {
-		t := &Conversation{FinalTextState: c.FinalTextState, UsageState: c.UsageState, RenderState: c.RenderState}
+		t := &Conversation{FinalTextState: c.FinalTextState, UsageState: c.UsageState, RenderState: c.RenderState, Why: c.Why}
 		if n < len(c.Turns) {
-			t.FinalText, t.HasFinalText, t.Usage = c.Turns[n].FinalText, c.Turns[n].HasFinalText, c.Turns[n].Usage
+			turn := &c.Turns[n]
+			t.FinalText, t.HasFinalText, t.Usage = turn.FinalText, turn.HasFinalText, turn.Usage
+			if turn.FinalTextState != "" { // the turn's own, not the last one's
+				t.FinalTextState = turn.FinalTextState
+			}
 		}
 		for _, r := range c.Renders {
 			if r.Turn == n {

@@ -132,6 +132,15 @@ func jsonTrial(j *writer, t *grade.Trial) {
 		if len(t.Parts) > 0 {
 			j.key("parts").array(len(t.Parts), func(i int) { jsonPart(j, &t.Parts[i]) })
 		}
+		if n := t.Talk; n != nil {
+			j.key("conversation").object(func() {
+				j.key("host").text(n.Host)
+				j.key("session").maybe(n.SessionID)
+				j.key("join").text(n.Verdict)
+				j.key("why").text(n.Why)
+				j.key("hostOnly").array(len(n.HostOnly), func(i int) { j.text(n.HostOnly[i]) })
+			})
+		}
 		j.key("verdict").text(string(t.Word))
 		j.key("why").maybe(t.Why)
 		jsonChain(j, t, &t.Chain)

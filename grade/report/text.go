@@ -203,6 +203,20 @@ func (p *printer) chain(r *chain.Result, indent string) {
 	}
 }
 
+// talk tells how the host's transcript joins, and which calls never reached the wire.
+func (p *printer) talk(n *grade.TalkNote) {
+	if n == nil {
+		return
+	}
+	p.wrapped("  ", visible.String(fmt.Sprintf("transcript of %s: %s, %s", n.Host, n.Verdict, n.Why)))
+	for _, text := range n.HostOnly {
+		p.wrapped("    ", "never on the wire: "+visible.String(text))
+	}
+	if n.More > 0 {
+		p.wrapped("    ", fmt.Sprintf("and %d more", n.More))
+	}
+}
+
 func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose bool) {
 	why := ""
 	if t.Why != "" {
@@ -220,6 +234,7 @@ func (p *printer) trial(v *grade.Verdict, c *grade.Case, t *grade.Trial, verbose
 		drawn = append(drawn, p.paint(string(l.State), marks[l.State]+string(l.Link)))
 	}
 	p.line("  %s", strings.Join(drawn, " "))
+	p.talk(t.Talk)
 	for i := range t.Chain.Links {
 		if l := &t.Chain.Links[i]; l.Link == t.Chain.FirstBreak {
 			p.folded("  first break: ", "failed", fmt.Sprintf("%s, %s%s", l.Link, l.Reason, p.records(l.Evidence.Records)), false)

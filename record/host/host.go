@@ -83,8 +83,86 @@ func Import(name string, list []*Importer, opts Options) ([]*Conversation, error
 	if info.IsDir() {
 		return ImportFS(os.DirFS(name), ".", list, opts)
 	}
+	return ImportFiles(fileAt(name), list, opts)
+}
+
+// fileAt is a file of the machine with what may belong to it.
+func fileAt(name string) []*File {
 	f := &File{Name: filepath.Base(name), Open: func() (io.ReadCloser, error) { return os.Open(name) }}
-	return ImportFiles(append([]*File{f}, companions(name)...), list, opts)
+	return append([]*File{f}, companions(name)...)
+}
+
+// ImportTogether reads several files of the machine as if they lay in one folder: a
+// session that goes on in another of them, or whose subagents have files of their
+// own, is one conversation, as in Import of the folder. Folders, and a file whose name
+// is there already, are read by themselves. The error names the file.
+func ImportTogether(paths []string, list []*Importer, opts Options) ([]*Conversation, error) {
+	var out []*Conversation
+	var files []*File
+	of := map[string]string{} // paths by the file's name in the conversation
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Base(p)
+		if _, again := of[name]; again || info.IsDir() || len(paths) == 1 {
+			cs, err := Import(p, list, opts)
+			if err != nil {
+				return nil, inFile(p, err)
+			}
+			out = append(out, cs...)
+			continue
+		}
+		mine := fileAt(p)
+		switch im, err := opts.importer(mine[0], list); {
+		case err != nil:
+			return nil, inFile(p, err)
+		case im == nil:
+			return nil, inFile(p, fmt.Errorf("%w; name it with --conversation-format", ErrUnknownFormat))
+		}
+		of[name] = p
+		files = append(files, mine...)
+	}
+	if len(files) == 0 {
+		return out, nil
+	}
+	slices.SortStableFunc(files, func(a, b *File) int { return cmp.Or(strings.Compare(a.Name, b.Name), second(a.Beside, b.Beside)) })
+	files = slices.CompactFunc(files, func(a, b *File) bool { return a.Name == b.Name }) // two may have the same beside them
+	cs, err := ImportFiles(files, list, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cs {
+		for _, s := range c.Sources {
+			delete(of, s.Path)
+		}
+	}
+	for _, f := range files {
+		if p := of[f.Name]; p != "" { // it was named, and nothing came of it
+			return nil, inFile(p, ErrNothing)
+		}
+	}
+	return append(out, cs...), nil
+}
+
+// second puts what is true behind what is not.
+func second(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// inFile names the file in an error that does not yet.
+func inFile(path string, err error) error {
+	if strings.Contains(err.Error(), filepath.Base(path)) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // companions are the files that may belong to one session file: those of the
@@ -169,28 +247,11 @@ func walk(fsys fs.FS, name string) ([]*File, error) {
 func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation, error) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b *File) int { return strings.Compare(a.Name, b.Name) })
-	list = append(slices.Clone(list), Neutral)
 	groups := map[*Importer][]*File{}
-	var forced *Importer
-	if opts.Format != "" {
-		var names []string
-		for _, im := range list {
-			names = append(names, im.Name)
-			if im.Name == opts.Format {
-				forced = im
-			}
-		}
-		if forced == nil {
-			return nil, fmt.Errorf("conversation format %q is not known; known are %s", opts.Format, strings.Join(names, ", "))
-		}
-	}
 	for _, f := range files {
-		im := forced
-		if im == nil {
-			var err error
-			if im, err = Detect(f, list); err != nil {
-				return nil, err
-			}
+		im, err := opts.importer(f, list)
+		if err != nil {
+			return nil, err
 		}
 		if im != nil {
 			groups[im] = append(groups[im], f)
@@ -201,7 +262,7 @@ func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation
 	}
 	var out []*Conversation
 	var nothing error
-	for _, im := range list {
+	for _, im := range append(slices.Clone(list), Neutral) {
 		if len(groups[im]) == 0 {
 			continue
 		}
@@ -227,6 +288,23 @@ func ImportFiles(files []*File, list []*Importer, opts Options) ([]*Conversation
 		return nil, cmp.Or(nothing, ErrNothing)
 	}
 	return out, nil
+}
+
+// importer is the one that the options name, else the one that is surest of the file;
+// nil: none knows it.
+func (o Options) importer(f *File, list []*Importer) (*Importer, error) {
+	list = append(slices.Clone(list), Neutral)
+	if o.Format == "" {
+		return Detect(f, list)
+	}
+	var names []string
+	for _, im := range list {
+		if im.Name == o.Format {
+			return im, nil
+		}
+		names = append(names, im.Name)
+	}
+	return nil, fmt.Errorf("conversation format %q is not known; known are %s", o.Format, strings.Join(names, ", "))
 }
 
 // Detect returns the importer that is surest of the file, nil where none knows

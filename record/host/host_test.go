@@ -313,3 +313,56 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Files of one session that lie in several folders are one conversation, as in Import
+// of a folder; each that is named must give something.
+func TestImportTogether(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{"a/s.jsonl": "red", "b/t.jsonl": "red", "b/s.jsonl": "red", "b/u.jsonl": "blue", "b/agent-1.jsonl": "red", "c/none.jsonl": "what", "c/empty.jsonl": "blank"} {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blank := lineOf("blank", "blank", host.Certain)
+	blank.Import = func([]*host.File) ([]*host.Conversation, error) { return nil, host.ErrNothing }
+	list := []*host.Importer{lineOf("red", "red", host.Certain), lineOf("blue", "blue", host.Certain), blank}
+	for _, tt := range []struct {
+		paths, format string
+		want          []string
+		err           string
+	}{
+		{paths: "a/s.jsonl b/t.jsonl", want: []string{"red agent-1.jsonl s.jsonl t.jsonl"}},
+		{paths: "b/t.jsonl b/u.jsonl a/s.jsonl", want: []string{"red agent-1.jsonl s.jsonl t.jsonl", "blue u.jsonl"}},
+		{paths: "a/s.jsonl b/s.jsonl", want: []string{"red agent-1.jsonl s.jsonl", "red s.jsonl"}},
+		{paths: "a b/t.jsonl", want: []string{"red s.jsonl", "red agent-1.jsonl t.jsonl"}},
+		{paths: "b/t.jsonl", want: []string{"red agent-1.jsonl t.jsonl"}},
+		{paths: "b/u.jsonl c/none.jsonl", format: "red", want: []string{"red agent-1.jsonl none.jsonl u.jsonl"}},
+		{paths: "a/s.jsonl c/none.jsonl", err: "none.jsonl: no known transcript format"},
+		{paths: "a/s.jsonl c/empty.jsonl", err: "empty.jsonl: no conversation"},
+		{paths: "a/s.jsonl c/gone.jsonl", err: "gone.jsonl: no such file"},
+	} {
+		t.Run(tt.paths, func(t *testing.T) {
+			var paths []string
+			for _, p := range strings.Fields(tt.paths) {
+				paths = append(paths, filepath.Join(dir, p))
+			}
+			cs, err := host.ImportTogether(paths, list, host.Options{Format: tt.format})
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("error %v, want %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, told(cs)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -446,7 +446,7 @@ const (
 // the reference are kept.
 type Value struct {
 	JSON jsontext.Value `json:"json,omitzero"`
-	// Bytes and SHA256 are set where JSON is left out; the hash is that of the
+	// Bytes and SHA256 are set where JSON is left out, or redacted (Redact); the hash is that of the
 	// canonical form (session/jsonscan.Canonical), so that it can be compared with
 	// that of the same value on the wire.
 	Bytes  int64  `json:"bytes,omitzero"`

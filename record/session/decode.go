@@ -154,6 +154,7 @@ func (d *Decoder) Add(rec *record.Record) {
 	case record.KindClosing:
 		d.closing = rec.Closing
 		return
+	case record.KindConversation: // the host's side: record/host
 	case record.KindClock:
 		d.res.Clock.add(rec)
 	case record.KindStart:

@@ -159,7 +159,7 @@ func (s *sess) capture(pending int) {
 		partly("records %d to %d were not kept: %s", g.FirstSeq, g.LastSeq, g.Why)
 	}
 	if s.Torn {
-		partly("the recording is torn")
+		partly(WhyTorn)
 	}
 	if s == s.p.cur && s.p.openEnd && !s.Torn {
 		partly("the recording is still being written")
@@ -174,6 +174,7 @@ func (s *sess) capture(pending int) {
 		}
 		partly("%s", why)
 	}
+	s.OnlyTorn = s.Torn && len(c.Why) == 1 && pending == 0
 	c.ToolCalls, c.ToolErrors, c.ToolResults, c.ToolCallTimings = base, base, base, base
 	if pending > 0 {
 		c.Why = append(c.Why, fmt.Sprintf("calls that were pending at the session's last record: %d", pending))

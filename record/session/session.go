@@ -45,6 +45,9 @@ type Capture struct {
 	Why []string `json:"why,omitempty"`
 }
 
+// WhyTorn is what Capture.Why says of a torn recording.
+const WhyTorn = "the recording is torn"
+
 // Session is what one host did with one server.
 type Session struct {
 	// ID is "s1", "s2", … in the order of first records.
@@ -89,7 +92,10 @@ type Session struct {
 	Gaps []record.Gap
 	// Torn says that the recording ends without a closing record, inside this session.
 	Torn bool
-	End  End
+	// OnlyTorn says that this is all that keeps the channels of calls from being
+	// complete: nothing else was lost, and no call was pending.
+	OnlyTorn bool
+	End      End
 }
 
 // Peer is a client or server as it named itself.

@@ -1,7 +1,9 @@
 package diff_test
 
 import (
+	"encoding/base64"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sixlink/sixlink/fixtures/mutant"
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/replay/diff"
 	"github.com/sixlink/sixlink/replay/key"
@@ -46,10 +49,11 @@ func TestResults(t *testing.T) {
 		"moved and changed, by id": {result(`{"l":[{"id":1,"v":"a"},{"id":2,"v":"b"}]}`), result(`{"l":[{"id":2,"v":"b"},{"id":1,"v":"A"}]}`), []string{
 			"breaking result-value-changed | call t: /structuredContent/l/0/v is another value", "non-breaking result-order-changed | call t: /structuredContent/l has the same elements in another order"}},
 		"the same place in several elements is one finding": {result(`{"l":[{"v":1},{"v":2}]}`), result(`{"l":[{"v":3},{"v":4}]}`), []string{"breaking result-value-changed | call t: /structuredContent/l/*/v is another value"}},
-		"in _meta":                         {`{"content":[],"_meta":{"a":1}}`, `{"content":[]}`, []string{"informational result-meta-changed | call t: /_meta is different"}},
-		"isError that is false or nothing": {`{"content":[],"resultType":"complete"}`, `{"content":[],"isError":false}`, nil},
-		"tool error":                       {result(`{}`), failing, []string{"breaking outcome-now-failed | call t: is a tool error, was answered by a result"}},
-		"malformed":                        {result(`{}`), `7`, []string{"breaking outcome-now-failed | call t: is an answer that is malformed, was answered by a result"}},
+		"handles of the protocol":                           {`{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}}`, `{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"b"}}}`, nil},
+		"in _meta":                                          {`{"content":[],"_meta":{"a":1}}`, `{"content":[]}`, []string{"informational result-meta-changed | call t: /_meta is different"}},
+		"isError that is false or nothing":                  {`{"content":[],"resultType":"complete"}`, `{"content":[],"isError":false}`, nil},
+		"tool error":                                        {result(`{}`), failing, []string{"breaking outcome-now-failed | call t: is a tool error, was answered by a result"}},
+		"malformed":                                         {result(`{}`), `7`, []string{"breaking outcome-now-failed | call t: is an answer that is malformed, was answered by a result"}},
 		"deep": {result(strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90)), result(strings.Repeat(`{"a":`, 90) + "2" + strings.Repeat("}", 90)), []string{
 			"breaking result-value-changed | call t: /structuredContent" + strings.Repeat("/a", 63) + " is different; it nests too deep to say where"}},
 		"controls are made visible": {result(`{"a\u001b[2J":1}`), result(`{}`), []string{`breaking result-property-removed | call t: /structuredContent/a\u001b[2J is gone`}},
@@ -88,6 +92,8 @@ func TestMatchers(t *testing.T) {
 		"an hour later, on both":          {nil, "", []string{"Mon, 02 Mar 2026 10:00:00 GMT"}, []string{"Tue, 03 Mar 2026 18:30:00 GMT"}, "", true},
 		"an hour later, on one":           {nil, "", []string{"2026-03-02T09:00:00Z"}, []string{"2026-03-03T18:30:00Z"}, "", false},
 		"a date that is data":             {nil, "", []string{"2025-01-01T10:00:00Z"}, []string{"2025-01-01T11:00:00Z"}, "", false},
+		"a time of day":                   {nil, "", []string{"made at 10:00:01 AM"}, []string{"made at 6:30:02 PM"}, "", true},
+		"a time of day that is data":      {nil, "", []string{"opens at 10:00:01"}, []string{"opens at 11:00:01"}, "", false},
 		"any time, when asked for":        {[]string{"time"}, "", []string{"2025-01-01 10:00:00"}, []string{"2025-07-01 11:00:00"}, "", true},
 		"a date alone is data":            {[]string{"time", "clock"}, "", []string{"2025-01-01"}, []string{"2025-01-02"}, "", false},
 		"a duration":                      {nil, "", []string{"took 12 ms"}, []string{"took 15 ms"}, "", false},
@@ -136,6 +142,13 @@ func TestMatchers(t *testing.T) {
 		if _, err := diff.ParseTolerance(bad); err == nil {
 			t.Errorf("tolerance %q is taken", bad)
 		}
+	}
+	// A text in base64.
+	blob := func(s string) [3]string {
+		return [3]string{"t", "{}", `{"content":[],"blob":"` + base64.StdEncoding.EncodeToString([]byte(s)) + `"}`}
+	}
+	if r := compare(t, ended("a", monday, blob("at 10:00:01 AM")), ended("b", tuesday, blob("at 6:30:02 PM")), byDefault()); len(r.Findings) != 0 {
+		t.Errorf("%q", said(r))
 	}
 	// A number by the name of its member.
 	r := compare(t, ended("a", monday, [3]string{"t", "{}", result(`{"durationMs":12,"count":3}`)}), ended("b", monday, [3]string{"t", "{}", result(`{"durationMs":13,"count":4}`)}), diff.Options{Match: []string{"duration"}})
@@ -228,6 +241,37 @@ func TestLearn(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// Recordings of two builds teach nothing.
+func TestLearnFromTwoBuilds(t *testing.T) {
+	a, b := play(t, "a", monday, mutant.Session()), play(t, "b", monday, mutant.Session(), "version")
+	if err := new(diff.Noise).Learn(a.recording(t), b.recording(t), byDefault()); !errors.Is(err, diff.ErrBuilds) {
+		t.Error(err)
+	}
+}
+
+// Lists of prompts: arguments count like properties.
+func TestPrompts(t *testing.T) {
+	list := func(arguments string) *tape {
+		r := exchanges("r", monday)
+		r.line(record.Client, `{"jsonrpc":"2.0","id":7,"method":"prompts/list"}`)
+		r.line(record.Server, `{"jsonrpc":"2.0","id":7,"result":{"prompts":[{"name":"p","arguments":`+arguments+`}]}}`)
+		r.end()
+		return r
+	}
+	for name, c := range map[string]struct{ a, b, want string }{
+		"removed":         {`[{"name":"a"},{"name":"b"}]`, `[{"name":"a"}]`, "breaking prompt-argument-removed | prompts/list: /prompts/0/arguments/1 is an argument that was removed"},
+		"added":           {`[{"name":"a"}]`, `[{"name":"a"},{"name":"b"}]`, "non-breaking prompt-argument-added | prompts/list: /prompts/0/arguments/1 is an argument that was added"},
+		"added, required": {`[{"name":"a"}]`, `[{"name":"b","required":true},{"name":"a"}]`, "breaking prompt-argument-now-required | prompts/list: /prompts/0/arguments/0 is an argument that was added and is required"},
+		"required":        {`[{"name":"a"}]`, `[{"name":"a","required":true}]`, "breaking prompt-argument-now-required | prompts/list: /prompts/0/arguments/0/required is required now"},
+		"optional":        {`[{"name":"a","required":true}]`, `[{"name":"a","required":false}]`, "non-breaking prompt-argument-now-optional | prompts/list: /prompts/0/arguments/0/required is no longer required"},
+		"described":       {`[{"name":"a"}]`, `[{"name":"a","description":"x"}]`, "informational listed-changed | prompts/list: /prompts/0/arguments/0/description is described otherwise"},
+	} {
+		if d := cmp.Diff([]string{c.want}, said(compare(t, list(c.a), list(c.b), byDefault()))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }
 

@@ -2,7 +2,11 @@ package diff
 
 import (
 	"crypto/sha256"
+	"errors"
+	"fmt"
 
+	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/visible"
 	"github.com/sixlink/sixlink/replay/key"
 )
 
@@ -21,6 +25,10 @@ type Noise struct {
 	Recordings int
 }
 
+// ErrBuilds is returned by [Noise.Learn] for recordings of servers that say that they
+// are different ones: what differs between those is what is looked for.
+var ErrBuilds = errors.New("the recordings to learn from are not of one build")
+
 // Learn takes two recordings of one build. Options are those of the comparison that
 // will use the noise.
 func (n *Noise) Learn(a, b *Recording, opts Options) error {
@@ -35,6 +43,9 @@ func (n *Noise) Learn(a, b *Recording, opts Options) error {
 	d.learn = n
 	pairs, _, _ := d.pairSessions()
 	for _, p := range pairs {
+		if x, y := p.a.Server, p.b.Server; x != y && x != (session.Peer{}) && y != (session.Peer{}) {
+			return fmt.Errorf("%w: %s and %s", ErrBuilds, visible.String(peer(x)), visible.String(peer(y)))
+		}
 		d.sessions(p)
 	}
 	n.Recordings++

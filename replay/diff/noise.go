@@ -1,12 +1,14 @@
 package diff
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sixlink/sixlink/record/session/jsonscan"
 )
@@ -17,8 +19,8 @@ const (
 	// the call's arguments, each always in the place of the same other one. A server
 	// that hands out the wrong one of two ids is found.
 	MatchUUID = "uuid"
-	// MatchClock: two times, both of them a moment of their own session, or both as
-	// far from their own call. A time that is data (an appointment, a due date), and a
+	// MatchClock: two times, both of them a moment of their own session in the 10 minutes
+	// before the answer, or both as far from their own call. A time that is data (an appointment, a due date), and a
 	// clock in another time zone, are found.
 	MatchClock = "clock"
 	// MatchTime: any two times of day with a date.
@@ -100,6 +102,7 @@ const (
 	isoForm      = `\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)?`
 	httpForm     = `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d?\d (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})`
 	cForm        = `(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d(?: \d{4})? \d\d:\d\d:\d\d(?: GMT[+-]\d{4})?(?: \d{4})?`
+	dayForm      = `\b\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AaPp][Mm]\b)?`
 	epochForm    = `\b\d{10}(?:\d{3}){0,3}(?:\.\d+)?\b`
 	durationForm = `\bPT(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?\b|\b(?:\d+(?:\.\d+)? ?(?:ns|us|µs|ms|milliseconds?|minutes?|min|seconds?|secs?|hours?|[smh])\b ?)+`
 	numberForm   = `-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?`
@@ -109,6 +112,7 @@ var (
 	isUUID     = regexp.MustCompile(`^` + uuidForm + `$`)
 	isTime     = regexp.MustCompile(`^(?:` + isoForm + `|` + httpForm + `|` + cForm + `)$`)
 	isEpoch    = regexp.MustCompile(`^\d{10}(?:\d{3}){0,3}(?:\.\d+)?$`)
+	isDay      = regexp.MustCompile(`^` + dayForm + `$`)
 	isDuration = regexp.MustCompile(`^(?:` + durationForm + `)$`)
 	// durationName is a member that holds a duration as a number.
 	durationName = regexp.MustCompile(`(?i)^(?:.*[_-])?(?:duration|elapsed|took|latency|runtime|uptime|responseTime|response_time)(?:[_-]?(?:in[_-]?)?(?:n|u|m)?s|[_-]?(?:time|seconds?|secs?|millis|milliseconds|micros|nanos|minutes?))?$|(?:Duration|Elapsed|Latency)(?:Ms|Sec|Secs|Seconds|Ns|Us)?$`)
@@ -144,6 +148,9 @@ func newMatchers(names []string, tolerance *Tolerance) (*matchers, error) {
 	}
 	if m.on[MatchClock] || m.on[MatchTime] {
 		forms = append(forms, isoForm, httpForm, cForm)
+	}
+	if m.on[MatchClock] {
+		forms = append(forms, dayForm)
 	}
 	if m.on[MatchDuration] {
 		forms = append(forms, durationForm)
@@ -190,6 +197,10 @@ type calling struct {
 // runs may be.
 const slack = 10 * time.Second
 
+// recent is how long before its call a moment of the session may be: less than clocks
+// of different zones are apart.
+const recent = 10 * time.Minute
+
 // scalar tells whether two values that differ count for nothing, and why. They are
 // JSON texts of the same type.
 func (m *matchers) scalar(c *calling, name string, a, b []byte) (why []string, ok bool) {
@@ -217,6 +228,16 @@ func (m *matchers) text(c *calling, name, x, y string) (why []string, ok bool) {
 	}
 	if len(x) > maxTokens || len(y) > maxTokens {
 		return nil, false
+	}
+	if name == "blob" || name == "data" {
+		// Bytes in base64 (resources, images): they may be text.
+		p, err := base64.StdEncoding.DecodeString(x)
+		q, err2 := base64.StdEncoding.DecodeString(y)
+		if err == nil && err2 == nil && utf8.Valid(p) && utf8.Valid(q) {
+			if why, ok := m.text(c, "", string(p), string(q)); ok {
+				return why, true
+			}
+		}
 	}
 	if len(c.old) > 0 {
 		z := x
@@ -281,6 +302,9 @@ func (m *matchers) token(c *calling, name, s, t string) string {
 		case m.on[MatchTime] && isTime.MatchString(s) == isTime.MatchString(t) && plausible(x) && plausible(y):
 			return MatchTime
 		}
+	}
+	if m.on[MatchClock] && isDay.MatchString(s) && isDay.MatchString(t) && c.day(s, t) {
+		return MatchClock
 	}
 	if m.on[MatchDuration] {
 		s, t := strings.TrimSpace(s), strings.TrimSpace(t)
@@ -370,7 +394,7 @@ func plausible(ns int64) bool {
 func (c *calling) clock(x, y int64) bool {
 	during := func(side int, at int64) bool {
 		s, a := c.span[side], c.answer[side]
-		return s.ok && a.ok && at >= s.first-int64(slack) && at <= a.last+int64(slack)
+		return s.ok && a.ok && at >= max(s.first, a.last-int64(recent))-int64(slack) && at <= a.last+int64(slack)
 	}
 	if during(0, x) && during(1, y) {
 		return true
@@ -387,4 +411,30 @@ func (c *calling) clock(x, y int64) bool {
 func CheckMatchers(names []string) error {
 	_, err := newMatchers(names, nil)
 	return err
+}
+
+// day tells whether two times of day, without a date, are equally far from their own
+// call, whatever the zone of the machine.
+func (c *calling) day(s, t string) bool {
+	a, b := c.answer[0], c.answer[1]
+	x, okX := timeOfDay(s)
+	y, okY := timeOfDay(t)
+	if !okX || !okY || !a.ok || !b.ok {
+		return false
+	}
+	const day = int64(24 * time.Hour)
+	d := ((x-a.last%day)-(y-b.last%day))%day + day
+	d %= day
+	return d <= int64(slack) || d >= day-int64(slack)
+}
+
+// timeOfDay reads "15:04:05" or "3:04:05 PM", in nanoseconds since midnight.
+func timeOfDay(s string) (int64, bool) {
+	s = strings.ToUpper(strings.ReplaceAll(strings.Replace(s, ",", ".", 1), " ", ""))
+	for _, l := range []string{"15:04:05", "3:04:05PM"} {
+		if t, err := time.Parse(l, s); err == nil {
+			return t.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Nanoseconds(), true
+		}
+	}
+	return 0, false
 }

@@ -58,7 +58,7 @@ func (d *differ) sessions(p *pair) {
 	}
 	d.serverRequests(p)
 	c := &d.res.Compared
-	if p.a.Connection.Initialize != nil && p.b.Connection.Initialize != nil || len(both) > 0 {
+	if greeting(p.a.Session) != nil && greeting(p.b.Session) != nil || calls+requests > 0 {
 		c.Sessions++
 	}
 	d.res.Pairs = append(d.res.Pairs, Pair{A: p.a.ID, B: p.b.ID, Basis: p.basis, ServerA: p.a.Server, ServerB: p.b.Server, Client: p.a.Client, Calls: calls, Requests: requests})
@@ -416,6 +416,11 @@ func (a *asked) ended(s *sess) (outcome, string) {
 	return unanswered, ""
 }
 
+// byClient tells whether the client ended the call.
+func byClient(c *session.Call) bool {
+	return c != nil && (c.State == session.CallCancelled || c.State == session.CallClientGone)
+}
+
 // errorOf is the protocol error that a request was answered by.
 func (a *asked) errorOf() *session.RPCError {
 	if a.call != nil {
@@ -452,6 +457,13 @@ func (d *differ) request(p *pair, q *two, ctx *pairing) {
 	}
 	switch {
 	case x == unknown && y == unknown && whyX == whyY:
+	case x == gaveUp && (y == gaveUp || y == unknown && byClient(q.b.call)):
+		// Over HTTP a client that gives up closes its exchange. The server had not
+		// answered, either time.
+		y = gaveUp
+	case x == gaveUp:
+		d.undecided(tool+method, "how it would have ended before: %s", false, "the client gave up waiting", q.a.id)
+		return
 	case x == unknown:
 		d.undecided(tool+method, "how it ended before: %s", false, whyX, q.a.id)
 		return
@@ -517,21 +529,44 @@ func (d *differ) walk(p *pair, q *two, ctx *pairing, rule func(*change)) *values
 	v.ignored = func(at *path) bool { return d.ignored(tool, method, at) }
 	v.noise = func(at *path, a, b []byte) bool {
 		why, ok := d.matchers.scalar(c, at.last(), a, b)
-		if ok && d.learn == nil {
-			for _, w := range why {
-				d.res.Noise[w]++
-			}
+		if ok {
+			d.pass(why...)
 		}
 		return ok
 	}
 	v.found = func(ch change) {
-		rule(&ch)
-		if ch.rule == "" {
+		if ch.rule == ResultValue && handle(ch.path) {
+			d.pass(noiseSame)
 			return
 		}
+		rule(&ch)
 		d.change(p, q, &ch)
 	}
 	return v
+}
+
+// pass counts values that differ and were let pass.
+func (d *differ) pass(why ...string) {
+	if d.learn == nil {
+		for _, w := range why {
+			d.res.Noise[w]++
+		}
+	}
+}
+
+// handle tells whether the protocol has a value of the server's own making at this
+// place, which means nothing by itself: a cursor, the state of an input round, a task.
+func handle(p *path) bool {
+	if p == nil || p.index {
+		return false
+	}
+	switch {
+	case p.up == nil:
+		return p.name == "nextCursor" || p.name == "requestState"
+	case p.name == "taskId":
+		return p.up.name == "io.modelcontextprotocol/related-task" || p.up.name == "task" && p.up.up == nil
+	}
+	return false
 }
 
 func (d *differ) ignored(tool, method string, at *path) bool {
@@ -542,9 +577,7 @@ func (d *differ) ignored(tool, method string, at *path) bool {
 	for i := range d.opts.Ignore {
 		if p := &d.opts.Ignore[i]; (p.tool == "" || p.tool == tool || p.tool == method) && p.matches(segs) {
 			d.used[i] = true
-			if d.learn == nil {
-				d.res.Noise[noiseIgnored]++
-			}
+			d.pass(noiseIgnored)
 			return true
 		}
 	}
@@ -636,17 +669,7 @@ func (d *differ) results(p *pair, q *two, isError bool, ctx *pairing) {
 				c.text = "the error is told in other words"
 			}
 		case listed && c.path.root() != "nextCursor":
-			switch {
-			case c.rule == ResultElementRemoved && depthOf(c.path) == 2:
-				c.rule, c.text = ListedRemoved, ""
-			case c.rule == ResultElementAdded && depthOf(c.path) == 2:
-				c.rule, c.text = ListedAdded, ""
-			default:
-				c.rule = ListedChanged
-				if c.text == "" {
-					c.text = "is described otherwise"
-				}
-			}
+			relist(c)
 		}
 	})
 	if v.ignored(nil) {
@@ -667,12 +690,36 @@ func (d *differ) results(p *pair, q *two, isError bool, ctx *pairing) {
 	v.objects(nil, object(x), object(y), 0)
 }
 
-func depthOf(p *path) int {
-	n := 0
-	for ; p != nil; p = p.up {
-		n++
+// relist gives a change in a list of resources, templates or prompts its rule: arguments
+// of prompts count like properties of a schema (grading.md 8).
+func relist(c *change) {
+	segs := c.path.segments(false)
+	argument := segs[0] == "prompts" && len(segs) >= 4 && segs[2] == "arguments"
+	required := func(b []byte) bool {
+		ms, _ := jsonscan.Object(b)
+		return string(member(ms, "required")) == "true"
 	}
-	return n
+	switch {
+	case c.rule == ResultElementRemoved && len(segs) == 2:
+		c.rule, c.text = ListedRemoved, ""
+	case c.rule == ResultElementAdded && len(segs) == 2:
+		c.rule, c.text = ListedAdded, ""
+	case argument && len(segs) == 4 && c.rule == ResultElementRemoved:
+		c.rule, c.text = PromptArgumentRemoved, "is an argument that was removed"
+	case argument && len(segs) == 4 && c.rule == ResultElementAdded && required(c.after):
+		c.rule, c.text = PromptArgumentRequired, "is an argument that was added and is required"
+	case argument && len(segs) == 4 && c.rule == ResultElementAdded:
+		c.rule, c.text = PromptArgumentAdded, "is an argument that was added"
+	case argument && len(segs) == 5 && segs[4] == "required" && string(c.after) == "true":
+		c.rule, c.text = PromptArgumentRequired, "is required now"
+	case argument && len(segs) == 5 && segs[4] == "required" && string(c.before) == "true":
+		c.rule, c.text = PromptArgumentOptional, "is no longer required"
+	default:
+		c.rule = ListedChanged
+		if c.text == "" {
+			c.text = "is described otherwise"
+		}
+	}
 }
 
 func inMeta(p *path) bool {

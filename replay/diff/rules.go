@@ -61,6 +61,11 @@ const (
 	ListedAdded   = "listed-added"
 	ListedChanged = "listed-changed"
 
+	PromptArgumentRemoved  = "prompt-argument-removed"
+	PromptArgumentRequired = "prompt-argument-now-required"
+	PromptArgumentAdded    = "prompt-argument-added"
+	PromptArgumentOptional = "prompt-argument-now-optional"
+
 	ServerRequest = "server-requests-changed"
 	Slower        = "tool-slower"
 )
@@ -110,6 +115,10 @@ func sections() []section {
 		}},
 		{"Lists of resources, resource templates and prompts", []Rule{
 			{ListedRemoved, Breaking, "A resource, template or prompt is no longer listed."},
+			{PromptArgumentRemoved, Breaking, "A prompt no longer takes an argument."},
+			{PromptArgumentRequired, Breaking, "An argument of a prompt must be given: a new one, or one that could be left out."},
+			{PromptArgumentAdded, NonBreaking, "A prompt takes another argument, which may be left out."},
+			{PromptArgumentOptional, NonBreaking, "An argument of a prompt may be left out, and had to be given."},
 			{ListedAdded, NonBreaking, "A resource, template or prompt is listed that was not."},
 			{ListedChanged, Informational, "A resource, template or prompt is described otherwise, or stands in another place."},
 		}},

@@ -187,7 +187,7 @@ func clip(s string, n int, all bool) string {
 
 // seen says in how many calls, and which.
 func seen(f *Finding, verbose bool) string {
-	var ids []string
+	var ids, sessions []string
 	for _, w := range f.Where {
 		switch {
 		case w.CallA != "" && w.CallB != "":
@@ -197,8 +197,14 @@ func seen(f *Finding, verbose bool) string {
 		case w.CallB != "":
 			ids = append(ids, "B "+w.CallB)
 		case verbose && w.SessionA != "":
-			ids = append(ids, "session "+w.SessionA)
+			sessions = append(sessions, w.SessionA)
 		}
+	}
+	if len(sessions) > 0 {
+		if f.Calls > len(sessions) {
+			sessions = append(sessions, "…")
+		}
+		return fmt.Sprintf("in %s: %s", plural(f.Calls, "session"), strings.Join(sessions, ", "))
 	}
 	if len(ids) == 0 {
 		return ""
@@ -252,18 +258,18 @@ func (p *printer) undecided(r *Result) {
 
 // noiseLine says what differs and counts for nothing.
 func noiseLine(r *Result) string {
-	words := map[string]string{MatchUUID: "UUIDs made anew", MatchClock: "times of the session itself", MatchTime: "times", MatchDuration: "durations",
-		noiseTolerance: "numbers within the tolerance", noiseIgnored: "ignored", noiseLearned: "learned as noise", noiseSame: "ids carried over"}
+	words := map[string]string{MatchUUID: "UUIDs made anew", MatchClock: "times of the session", MatchTime: "times", MatchDuration: "durations",
+		noiseTolerance: "numbers within the tolerance", noiseIgnored: "ignored", noiseLearned: "learned as noise", noiseSame: "handles"}
 	var parts []string
 	for _, k := range []string{MatchUUID, MatchClock, MatchTime, MatchDuration, noiseTolerance, noiseSame, noiseIgnored, noiseLearned} {
 		if n := r.Noise[k]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, words[k]))
+			parts = append(parts, fmt.Sprintf("%s (%d)", words[k], n))
 		}
 	}
 	if parts == nil {
 		return ""
 	}
-	return "values that differ and were let pass: " + strings.Join(parts, ", ")
+	return "let pass: " + strings.Join(parts, ", ")
 }
 
 // Summary is the result in one line.

@@ -78,3 +78,20 @@ func FuzzMatchers(f *testing.F) {
 		m.token(c, "durationMs", a, b)
 	})
 }
+
+// In a session of hours a clock that is an hour off is found, and one of minutes ago is not.
+func TestClockOfALongSession(t *testing.T) {
+	const second, hour = int64(1e9), int64(3600e9)
+	c := &calling{pairing: &pairing{}}
+	for side, start := range []int64{1_772_442_000 * second, 1_772_559_000 * second} {
+		c.span[side] = moments{start, start + 8*hour, true}
+		c.answer[side] = moments{start + 5*hour, start + 5*hour, true}
+	}
+	a, b := c.answer[0].last, c.answer[1].last
+	if !c.clock(a-300*second, b-2*second) {
+		t.Error("two moments shortly before the call are a difference")
+	}
+	if c.clock(a, b-hour) || c.clock(a, b+hour) {
+		t.Error("an hour more or less is none")
+	}
+}

@@ -106,7 +106,7 @@ func importSessions(files []*host.File) ([]*host.Conversation, error) {
 			Text: fmt.Sprintf("%d files of subagents belong to no session that was given, the first is %s", len(orphans), short(orphans[0]))})
 	}
 	markCopies(out, ends)
-	return out, nil
+	return continued(out), nil
 }
 
 func isAgentName(name string) bool {

@@ -128,7 +128,8 @@ func refusal(s string) (denied, refused string) {
 		return host.DeniedByUser, ""
 	case strings.HasPrefix(s, "user cancelled MCP tool call"):
 		return host.DeniedCancelled, ""
-	case strings.HasPrefix(s, "MCP tool call blocked by"):
+	case strings.HasPrefix(s, "MCP tool call blocked by"),
+		strings.HasPrefix(s, "MCP tool call requires approval, but"): // the policy is never to ask (0.171)
 		return host.DeniedByRule, ""
 	case strings.HasPrefix(s, "unsupported call: "):
 		return "", host.RefusedTool

@@ -26,31 +26,60 @@ type meta struct {
 
 // sub is the subagent that a file is of; nil: it is the user's own thread.
 func (m *meta) sub() *host.Agent {
-	var s struct {
-		Subagent jsontext.Value `json:"subagent"`
-	}
-	if !lenient.Into(m.Source, &s) || lenient.Null(s.Subagent) {
+	s, spawn := m.spawn()
+	if lenient.Null(s) {
 		if m.Parent == "" || m.Session == "" || m.Session == m.ID {
 			return nil
 		}
 		return &host.Agent{ID: string(m.ID), Depth: 1}
 	}
-	var spawn struct {
-		Spawn struct {
-			Depth jsontext.Value `json:"depth"`
-			Role  lenient.Word   `json:"agent_role"`
-		} `json:"thread_spawn"`
-	}
 	a := &host.Agent{ID: string(m.ID), Depth: 1}
-	if lenient.Into(s.Subagent, &spawn) {
-		if d := host.ParseCount(spawn.Spawn.Depth); d.Known && d.N < 1000 {
-			a.Depth = int(d.N)
-		}
-		a.Type = string(spawn.Spawn.Role)
-	} else {
-		a.Type = lenient.Name(s.Subagent) // "review", "compact"
+	if spawn == nil {
+		a.Type = lenient.Name(s) // "review", "compact"
+		return a
 	}
+	if d := host.ParseCount(spawn.Depth); d.Known && d.N < 1000 {
+		a.Depth = int(d.N)
+	}
+	a.Type = string(spawn.Role)
 	return a
+}
+
+// spawned is what a subagent's source says of how it came about.
+type spawned struct {
+	Parent lenient.Word   `json:"parent_thread_id"`
+	Depth  jsontext.Value `json:"depth"`
+	Role   lenient.Word   `json:"agent_role"`
+}
+
+// spawn reads the source. by is null in the user's own thread; spawn is nil where it
+// is a word alone.
+func (m *meta) spawn() (by jsontext.Value, spawn *spawned) {
+	var s struct {
+		Subagent jsontext.Value `json:"subagent"`
+	}
+	if !lenient.Into(m.Source, &s) || lenient.Null(s.Subagent) {
+		return nil, nil
+	}
+	var t struct {
+		Spawn spawned `json:"thread_spawn"`
+	}
+	if !lenient.Into(s.Subagent, &t) {
+		return s.Subagent, nil
+	}
+	return s.Subagent, &t.Spawn
+}
+
+// parent is the thread that started this one; empty: none, or not told. Old versions
+// (0.105) have it in the source alone.
+func (m *meta) parent() string {
+	if m.Parent != "" {
+		return string(m.Parent)
+	}
+	if _, spawn := m.spawn(); spawn != nil {
+		return string(spawn.Parent)
+	}
+	return ""
 }
 
 // rollout is one file before it is read.
@@ -61,24 +90,26 @@ type rollout struct {
 
 // importRollouts makes one conversation of each user thread with its subagents.
 func importRollouts(files []*host.File) ([]*host.Conversation, error) {
-	byRoot := map[string][]rollout{}
-	var roots []string
+	var all []rollout
+	parents := map[string]string{} // of subagents' threads
 	for _, f := range lenient.Named(files) {
 		m, err := metaOf(f)
 		if err != nil {
 			return nil, err
 		}
-		root := string(m.ID)
-		if m.sub() != nil && m.Session != "" {
-			root = string(m.Session)
+		all = append(all, rollout{f, m})
+		if p := m.parent(); p != "" && m.sub() != nil {
+			parents[string(m.ID)] = p
 		}
-		if root == "" {
-			root = threadOf(f.Name)
-		}
+	}
+	byRoot := map[string][]rollout{}
+	var roots []string
+	for _, r := range all {
+		root := r.root(parents)
 		if byRoot[root] == nil {
 			roots = append(roots, root)
 		}
-		byRoot[root] = append(byRoot[root], rollout{f, m})
+		byRoot[root] = append(byRoot[root], r)
 	}
 	var out []*host.Conversation
 	for _, root := range roots {
@@ -95,6 +126,32 @@ func importRollouts(files []*host.File) ([]*host.Conversation, error) {
 	}
 	return out, nil
 }
+
+// root is the user's thread that the file belongs to: the session that it names, else
+// the one that the parents lead to.
+func (r *rollout) root(parents map[string]string) string {
+	m := &r.meta
+	switch sub := m.sub(); {
+	case sub != nil && m.Session != "":
+		return string(m.Session)
+	case m.ID == "":
+		return threadOf(r.file.Name)
+	case sub == nil:
+		return string(m.ID)
+	}
+	root := string(m.ID)
+	for range maxDepth { // they may be forged into a ring
+		up, ok := parents[root]
+		if !ok {
+			break
+		}
+		root = up
+	}
+	return root
+}
+
+// maxDepth bounds how deep subagents start subagents.
+const maxDepth = 100
 
 // threadOf is the thread's id in a file's name, rollout-<time>-<id>.jsonl.
 func threadOf(name string) string {

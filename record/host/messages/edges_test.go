@@ -14,7 +14,6 @@ import (
 
 	"github.com/sixlink/sixlink/record/host"
 	"github.com/sixlink/sixlink/record/host/internal/hosttest"
-	"github.com/sixlink/sixlink/record/host/messages"
 )
 
 // TestCase92 reads each body of the case and holds it to the case's own asserts.
@@ -263,22 +262,5 @@ func TestTraceDisagrees(t *testing.T) {
 "spans":[{"category":"step","promptIndex":0,"inputTokens":9,"outputTokens":5,"totalTokens":14},{"category":"llm","promptIndex":0,"modelId":"m","inputTokens":9,"outputTokens":5,"totalTokens":14}]}}`))
 	if len(c.Turns[0].Usage) != 2 || len(c.Notes) != 1 || c.Notes[0].Kind != "usage-disagrees" {
 		t.Errorf("%+v, notes %v", c.Turns[0].Usage, c.Notes)
-	}
-}
-
-// Past the bound on one file nothing more is taken, and that is said.
-func TestManyMessages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads half a million messages")
-	}
-	const chunk = `{"role":"user","content":"go"}` + "\n" + `{"role":"assistant","content":"x"}` + "\n"
-	f := hosttest.Stream("m.jsonl", "", strings.Repeat(chunk, 1000), host.MaxItems/2000+10)
-	cs, err := messages.Messages.Import([]*host.File{f})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := hosttest.One(t, cs)
-	if n := len(c.Messages); n > host.MaxItems+1 || c.Sources[0].ErrorCount == 0 && c.Notes == nil || c.Caps.Calls != host.Partial {
-		t.Errorf("%d messages, source %+v, notes %v, caps %+v", n, c.Sources[0], c.Notes, c.Caps)
 	}
 }
