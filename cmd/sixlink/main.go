@@ -72,6 +72,7 @@ func verbs() []*verb {
 		historyVerb(),
 		replayVerb(),
 		diffVerb(),
+		verifyVerb(),
 		checksVerb(),
 		suiteVerb(),
 		repairVerb(),

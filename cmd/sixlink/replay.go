@@ -11,5 +11,5 @@ func replayVerb() *verb {
 
 // replayVerbs are the verbs below replay, one file each.
 func replayVerbs() []*verb {
-	return []*verb{replayServeVerb()}
+	return []*verb{replayServeVerb(), replayRunVerb()}
 }

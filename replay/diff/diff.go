@@ -58,6 +58,8 @@ type Options struct {
 	Sent map[string]string
 	// Skipped are requests of A that were not sent again, with the reason.
 	Skipped map[string]string
+	// LeftOut are requests of A that were not sent again either, and that nobody misses.
+	LeftOut map[string]string
 	// Tainted are those whose results are compared by outcome and shape only
 	// (recorder.md 5.3).
 	Tainted map[string]bool

@@ -32,7 +32,7 @@ var ErrBuilds = errors.New("the recordings to learn from are not of one build")
 // Learn takes two recordings of one build. Options are those of the comparison that
 // will use the noise.
 func (n *Noise) Learn(a, b *Recording, opts Options) error {
-	opts.Noise, opts.Latency, opts.Sent, opts.Skipped, opts.Tainted, opts.Same = nil, 0, nil, nil, nil, nil
+	opts.Noise, opts.Latency, opts.Sent, opts.Skipped, opts.LeftOut, opts.Tainted, opts.Same = nil, 0, nil, nil, nil, nil, nil
 	d, err := newDiffer(a, b, opts)
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func (d *differ) pairRequests(p *pair) (both []two, restA, restB []*asked) {
 		byKey[b.key] = append(byKey[b.key], b)
 	}
 	for _, a := range rest(p.a) {
-		if _, skipped := d.opts.Skipped[a.id]; skipped {
+		if d.unsent(a.id) {
 			continue
 		}
 		if list := byKey[a.key]; len(list) > 0 && same(a, list[0]) {
@@ -136,7 +136,7 @@ func (d *differ) pairRequests(p *pair) (both []two, restA, restB []*asked) {
 		byShape[k] = append(byShape[k], b)
 	}
 	for _, a := range rest(p.a) {
-		if _, skipped := d.opts.Skipped[a.id]; skipped {
+		if d.unsent(a.id) {
 			continue
 		}
 		k := d.argumentShape(a)
@@ -240,8 +240,18 @@ func (d *differ) at(p *pair, a, b *asked) Where {
 	return w
 }
 
+// unsent tells that a request of A has no counterpart, since it was not sent.
+func (d *differ) unsent(id string) bool {
+	_, skipped := d.opts.Skipped[id]
+	_, left := d.opts.LeftOut[id]
+	return skipped || left
+}
+
 func (d *differ) missing(p *pair, a *asked) {
 	tool, method := a.what()
+	if _, left := d.opts.LeftOut[a.id]; left {
+		return
+	}
 	if why, skipped := d.opts.Skipped[a.id]; skipped {
 		d.undecided(tool+method, "not sent: %s", true, why, a.id)
 		return
