@@ -166,10 +166,12 @@ func (b *browser) eval(expression string) string {
 	return string(r.Result.Value)
 }
 
-// until waits in the page for a condition.
+// until waits in the page for a condition, at most 1,800 frames (half a minute).
 func (b *browser) until(condition string) {
 	b.t.Helper()
-	b.eval("new Promise((done) => { const look = () => { if (" + condition + ") done(true); else requestAnimationFrame(look); }; look(); })")
+	if b.eval("new Promise((done) => { let n = 0; const look = () => { if ("+condition+") done(true); else if (++n > 1800) done(false); else requestAnimationFrame(look); }; look(); })") != "true" {
+		b.t.Fatalf("never so: %s", condition)
+	}
 }
 
 // visit loads a page at a route, in a window of a width and a theme.
@@ -336,11 +338,11 @@ func TestBrowserKeyboard(t *testing.T) {
 	at("ArrowDown", "A never-mails") // failed first
 	b.press("ArrowUp")
 	b.press("Enter")
-	b.until("location.hash === '#/case/0'")
+	b.until("location.hash === '#/case/0' && document.activeElement.tagName === 'H1'")
 	at("a case", "H1 ✕failed")
 	b.eval("document.querySelectorAll('#view a.row')[2].focus()")
 	b.press("Enter")
-	b.until("location.hash === '#/trial/2'")
+	b.until("location.hash === '#/trial/2' && document.activeElement.tagName === 'H1'")
 	at("a trial", "H1 ✕failed")
 	// From the first break's record to the call that it is of.
 	b.eval("document.querySelector('.breaktext a').focus()")
