@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -62,8 +63,12 @@ func (t *talkFlags) read() ([]*host.Conversation, error) {
 // wiresOf are the sessions of a recording as a join reads them.
 func wiresOf(l *loaded) []join.Wire {
 	out := make([]join.Wire, 0, len(l.sessions))
+	var until time.Time
+	if l.end.State == record.Sealed && !l.end.Torn {
+		until = l.header.Start.Add(time.Duration(l.spanNs))
+	}
 	for _, s := range l.sessions {
-		out = append(out, join.Wire{Recording: l.header.ID, Session: s, Server: l.header.Labels["server"], Start: l.header.Start.Time,
+		out = append(out, join.Wire{Recording: l.header.ID, Session: s, Server: l.header.Labels["server"], Start: l.header.Start.Time, Until: until,
 			HostSession: l.header.EnvValues["CLAUDE_CODE_SESSION_ID"], Masked: l.header.MaskKey != ""})
 	}
 	return out

@@ -36,11 +36,26 @@ func (j *joiner) servers() {
 			if w.HostSession != "" && t.ids[w.HostSession] {
 				t.part(w, TierScope, "the server was started in the session "+w.HostSession)
 			}
-			if j.o.Chosen && len(j.talks) == 1 && !t.deniedAll(w) {
-				t.part(w, TierScope, "chosen by the user")
+			if j.o.Chosen && len(j.talks) == 1 && !t.deniedAll(w) && j.meet(t, w) {
+				if t.parts[w] == nil {
+					t.parts[w] = &Part{Wire: w.index, Tier: TierScope, Why: "chosen by the user", Chosen: true}
+				}
 			}
 		}
 	}
+}
+
+// meet says that the transcript does not end before the session begins, nor begin
+// after the recording ends: a person who names a transcript may name the wrong one.
+func (j *joiner) meet(t *talk, w *wire) bool {
+	first, last := t.span()
+	if first.IsZero() || w.Start.IsZero() {
+		return true
+	}
+	if last.Add(j.o.Window).Before(w.Start.Add(time.Duration(w.Session.FirstAt))) {
+		return false
+	}
+	return w.Until.IsZero() || !first.Add(-j.o.Window).After(w.Until)
 }
 
 // deniedAll says that every call of the session is of another conversation.
