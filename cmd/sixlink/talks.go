@@ -131,7 +131,9 @@ func joinTalks(cs []*host.Conversation, ws []join.Wire, named bool) *join.Result
 		for k := range c.Calls {
 			onWire[c.Calls[k].Host] = c.Calls[k].Paired()
 		}
-		c.Talk.Redact(func(call int) bool { return onWire[call] })
+		keep := func(call int) bool { return onWire[call] }
+		c.Talk.Hide(c.Hidden, keep)
+		c.Talk.Redact(keep)
 	}
 	return r
 }

@@ -33,6 +33,7 @@ func (t *talk) keyOK(h *hostCall, w *wire) bool {
 func (j *joiner) servers() {
 	for _, t := range j.talks {
 		for _, w := range j.wires {
+			t.apart = t.apart || !j.meet(t, w)
 			if w.HostSession != "" && t.ids[w.HostSession] {
 				t.part(w, TierScope, "the server was started in the session "+w.HostSession)
 			}

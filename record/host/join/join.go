@@ -217,6 +217,9 @@ type Conversation struct {
 	// tier of each.
 	Sessions []Part
 	Clock    Clock
+	// Hidden are credentials that the recordings hide and the transcript does not, the
+	// longest first: for host.Conversation.Hide.
+	Hidden []string
 }
 
 // Part is one session of a conversation.
@@ -303,6 +306,8 @@ type talk struct {
 	shown map[*wire]map[string][]string
 	// parts are its sessions.
 	parts map[*wire]*Part
+	// apart says that a session is of another time.
+	apart bool
 	out   Conversation
 }
 

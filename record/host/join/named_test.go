@@ -64,3 +64,35 @@ func TestTranscriptOfAnotherTimeIsNotChosen(t *testing.T) {
 		})
 	}
 }
+
+// What a recording hides does not come back with the transcript: both sides of a call
+// tell what it is.
+func TestCredentialsThatTheRecordingHides(t *testing.T) {
+	secret := `sk-"1234567`
+	c := talk("claude-code", "s", said{id: "a", name: "mcp__shop__lookup", args: `{"note":"key sk-\"1234567","n":1}`, ms: 900, end: 1100})
+	c.Turns[0].Prompts = []host.Prompt{{Text: host.Text{Text: "use " + secret}}}
+	c.Turns[0].FinalText = host.FinalText{State: host.HasText, Text: host.Text{Text: `it was {"k":"sk-\"1234567"}`}}
+	shop := rec{id: "r", server: "shop", tools: []string{"lookup"}, calls: []sent{{tool: "lookup", args: `{"n":1,"note":"key ************"}`, ms: 1000, meta: use("a")}}}
+	for _, masked := range []bool{false, true} {
+		shop.masked = masked
+		got := join.Join([]*host.Conversation{c}, shop.wires(t), join.Options{}).Conversations[0]
+		if !masked {
+			if len(got.Hidden) != 0 {
+				t.Errorf("nothing is hidden, and found was %q", got.Hidden)
+			}
+			continue
+		}
+		if got.Verdict != join.Joined || len(got.Hidden) != 1 || got.Hidden[0] != secret {
+			t.Fatalf("%s: %q", got.Verdict, got.Hidden)
+		}
+		c.Hide(got.Hidden, func(int) bool { return true })
+		k := c.Calls[0].Args
+		if c.Turns[0].Prompts[0].Text.Text != "use [redacted]" || c.Turns[0].FinalText.Text.Text != `it was {"k":"[redacted]"}` ||
+			string(k.JSON) != `{"note":"key [redacted]","n":1}` || k.SHA256 == "" {
+			t.Errorf("%+v %s", c.Turns[0], k.JSON)
+		}
+		if again := join.Join([]*host.Conversation{c}, shop.wires(t), join.Options{}).Conversations[0]; again.Verdict != join.Joined || len(again.Hidden) != 0 {
+			t.Errorf("hidden, it is %s: %s", again.Verdict, again.Why)
+		}
+	}
+}
