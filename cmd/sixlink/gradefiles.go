@@ -67,7 +67,7 @@ func gradeJoined(s stdio, name string, paths []string, limit int64, key string, 
 	}
 	t := *talks
 	if t.find {
-		found, err := findTalks(got.wires)
+		found, err := findTalks(s, name, got.wires)
 		if err != nil {
 			fmt.Fprintf(s.err, "sixlink %s: %v\n", name, err) // what is measured without one still is
 		}
