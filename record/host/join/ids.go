@@ -240,14 +240,17 @@ func (t *talk) resolveAnywhere(c *host.Call, w *wire) []string {
 // outcome compares whether the call ended well. What neither side says for sure is
 // no contradiction.
 func (h *hostCall) outcome(c *wireCall) {
+	failed, said := failedOnWire(c.c)
 	if h.c.NotSent() {
+		if failed && c.c.AnswerSeq != 0 {
+			return // in words that a server may use as well: see byContent
+		}
 		h.clash, h.clashes = OtherOutcome, "the host says that it was never sent"
 		return
 	}
 	if h.c.HostError == nil || c.c.AnswerSeq == 0 || c.c.Late {
 		return
 	}
-	failed, said := failedOnWire(c.c)
 	if !said || failed == *h.c.HostError {
 		return
 	}
