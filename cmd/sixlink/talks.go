@@ -139,9 +139,25 @@ func joinTalks(cs []*host.Conversation, ws []join.Wire, named bool) *join.Result
 }
 
 // tellJoin says on stderr what was read of each transcript and how it joins.
+// A folder of a host holds many sessions: where one joins, those that do not are counted.
 func tellJoin(s stdio, name string, r *join.Result) {
+	apart := 0
+	for i := range r.Conversations {
+		if r.Conversations[i].Verdict == join.NotJoined {
+			apart++
+		}
+	}
+	if apart == len(r.Conversations) || apart == 1 {
+		apart = 0
+	}
+	if apart > 0 {
+		fmt.Fprintf(s.err, "sixlink %s: %s of %d not joined: no call in common\n", name, count(int64(apart), "transcript"), len(r.Conversations))
+	}
 	for i := range r.Conversations {
 		c := &r.Conversations[i]
+		if apart > 0 && c.Verdict == join.NotJoined {
+			continue
+		}
 		t := c.Talk
 		what := t.Host.Name
 		if t.Host.Version != "" {
