@@ -268,7 +268,7 @@ func (w *work) alone(s *session.Session, c *CaseSpec, talk *predicate.Conversati
 	ev := Evidence(s, r.Sessions, w.cache)
 	ev.NameServer(serverKey(r, s))
 	ev.Conversation = talk
-	joined.endTold(ev, s)
+	joined.endTold(ev, s, joined.first())
 	joined.join(ev, w.suite)
 	unreached := false
 	if len(s.Calls) == 0 { // what is asked of it is asked of such a session alone

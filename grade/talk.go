@@ -37,6 +37,14 @@ func (t *Talk) of(wire int) (part *predicate.Part, ok bool) {
 	return part, i >= 0
 }
 
+// first is the trial's first session, by its place in Wires; -1: none.
+func (t *Talk) first() int {
+	if t == nil || len(t.Of) == 0 {
+		return -1
+	}
+	return t.Of[0]
+}
+
 // ref names a call on the wire among those of the trial.
 func (t *Talk) ref(w hostjoin.Ref) (predicate.CallRef, bool) {
 	part, ok := t.of(w.Wire)
@@ -484,16 +492,28 @@ func (t *Talk) elsewhere(ev *predicate.Evidence) {
 			n++
 		}
 	}
-	if n == 0 {
-		return
+	if n > 0 {
+		partlyElsewhere(ev, fmt.Sprintf("calls of the conversation that are in another session: %d", n))
 	}
+	if c := t.Join.Talk; c.Host.Name != claudeCode && agentMissing(c) {
+		partlyElsewhere(ev, "the transcript does not hold the work of a subagent, whose calls may be in another session")
+	}
+}
+
+// claudeCode is a host whose subagents use the session's own servers, so that the wire
+// has their calls; Codex starts servers for each.
+const claudeCode = "claude-code"
+
+// partlyElsewhere makes the evidence of calls partial: this session is a part of what
+// happened.
+func partlyElsewhere(ev *predicate.Evidence, why string) {
 	c := &ev.Capture
 	for _, s := range []*session.CaptureState{&c.ToolCalls, &c.ToolErrors, &c.ToolResults, &c.ToolCallTimings} {
 		if *s == session.Complete {
 			*s = session.Partial
 		}
 	}
-	c.Why = append(slices.Clone(c.Why), fmt.Sprintf("calls of the conversation that are in another session: %d", n))
+	c.Why = append(slices.Clone(c.Why), why)
 }
 
 // hostStep and ended are what the analyzer reads of the host's own end (grading.md

@@ -3,6 +3,7 @@ package grade
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sixlink/sixlink/grade/predicate"
 	"github.com/sixlink/sixlink/record/host"
@@ -20,8 +21,9 @@ import (
 
 // endTold makes the evidence of a session whole of which nothing is missing but the
 // end, when the transcript tells that no call was in it.
-func (t *Talk) endTold(ev *predicate.Evidence, s *session.Session) {
-	if !s.OnlyTorn || t == nil || !t.right() || !t.whole() {
+// wire is the session's place in Wires.
+func (t *Talk) endTold(ev *predicate.Evidence, s *session.Session, wire int) {
+	if !s.OnlyTorn || t == nil || wire < 0 || !t.right() || !t.whole() || !t.knows(wire) || t.ended(wire, s) {
 		return
 	}
 	for _, c := range s.Calls {
@@ -33,6 +35,47 @@ func (t *Talk) endTold(ev *predicate.Evidence, s *session.Session) {
 	c := &ev.Capture
 	c.ToolCalls, c.ToolErrors, c.ToolResults, c.ToolCallTimings = session.Complete, session.Complete, session.Complete, session.Complete
 	c.Why = slices.DeleteFunc(slices.Clone(c.Why), func(why string) bool { return why == session.WhyTorn })
+}
+
+// knows says that something besides a person's word makes the session the
+// conversation's: a person may name the wrong one, and only calls would show it.
+func (t *Talk) knows(wire int) bool {
+	for _, p := range t.Join.Sessions {
+		if p.Wire == wire && !p.Chosen {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.Join.Calls, func(c hostjoin.Call) bool { return c.Paired() && c.Session == wire })
+}
+
+// ended says that the session may have gone on when the transcript was at its end: a
+// copy of it that is older than the recording's end tells nothing of that. Without
+// times nothing shows that it is not.
+func (t *Talk) ended(wire int, s *session.Session) bool {
+	var last time.Time
+	take := func(at time.Time) {
+		if at.After(last) {
+			last = at
+		}
+	}
+	c := t.Join.Talk
+	for i := range c.Turns {
+		take(c.Turns[i].EndedAt)
+	}
+	for i := range c.Messages {
+		take(c.Messages[i].At)
+	}
+	for i := range c.Calls {
+		take(c.Calls[i].EndedAt)
+	}
+	w := &t.Wires[wire]
+	if last.IsZero() || w.Start.IsZero() {
+		return true
+	}
+	if t.Join.Clock.Used {
+		last = last.Add(t.Join.Clock.Shift)
+	}
+	return w.Start.Add(time.Duration(s.LastAt)).After(last.Add(hostjoin.DefaultWindow))
 }
 
 // whole says that the conversation is finished, read without a loss, and that each of
@@ -53,7 +96,33 @@ func (t *Talk) whole() bool {
 			return false
 		}
 	}
-	return !agentMissing(c)
+	for i := range c.Branches {
+		// What the user took back was sent all the same, and is not joined.
+		if c.Branches[i].Calls > 0 {
+			return false
+		}
+	}
+	return !agentMissing(c) && !agentOpen(c)
+}
+
+// agentOpen says that the work of a subagent ends before its answer: its file may be
+// cut where the user's own is not.
+func agentOpen(c *host.Conversation) bool {
+	open := map[string]bool{}
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		if m.Agent == nil {
+			continue
+		}
+		calls := slices.ContainsFunc(m.Parts, func(p host.Part) bool { return p.Kind == host.CallPart })
+		open[m.Agent.ID] = m.Role != host.Assistant || calls
+	}
+	for _, o := range open {
+		if o {
+			return true
+		}
+	}
+	return false
 }
 
 // agentMissing says that what a subagent did may not be in the transcript: it has a

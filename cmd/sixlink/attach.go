@@ -59,7 +59,7 @@ func attachVerb() *verb {
 		}
 		ws := wiresOf(l)
 		if talks.find {
-			found, err := findTalks(ws)
+			found, err := findTalks(s, v.name, ws)
 			if err != nil && len(talks.paths) == 0 {
 				return fail(s, v.name, err, exitUnknown)
 			}

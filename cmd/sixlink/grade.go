@@ -77,15 +77,18 @@ func gradeVerb() *verb {
 		for _, w := range checks.Warnings {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
 		}
-		g, err := grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, Case: only, Spool: &spool{}})
-		if err != nil {
+		fresh := func() (*grade.Grader, error) {
+			return grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, Case: only, Spool: &spool{}})
+		}
+		if _, err := fresh(); err != nil {
 			return usageError(s, v.name, err)
 		}
 		paths, err := recordings(args)
 		if err != nil {
 			return fail(s, v.name, err, exitUsage)
 		}
-		if err := gradeFiles(s, v.name, paths, limit, key, &talks, g); err != nil {
+		g, err := gradeFiles(s, v.name, paths, limit, key, &talks, fresh)
+		if err != nil {
 			return fail(s, v.name, err, exitUnknown)
 		}
 		verdict, err := g.Verdict()

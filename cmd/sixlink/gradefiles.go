@@ -38,16 +38,25 @@ func collectLess() (undo func()) {
 // pass. A file that another one's recording goes on in is part of that.
 //
 // Recordings that are joined with transcripts are read twice: all of them for the
-// join, and then each to be graded. So are those that carry one.
-func gradeFiles(s stdio, name string, paths []string, limit int64, key string, talks *talkFlags, g *grade.Grader) error {
+// join, and then each to be graded. So is a pile of which one carries one: it may be
+// that of others, too. fresh makes a grader.
+func gradeFiles(s stdio, name string, paths []string, limit int64, key string, talks *talkFlags, fresh func() (*grade.Grader, error)) (*grade.Grader, error) {
 	defer collectLess()()
-	if talks.any() {
-		return gradeJoined(s, name, paths, limit, key, talks, g)
+	g, err := fresh()
+	if err != nil {
+		return nil, err
 	}
-	if carry := gradePlain(s, name, paths, limit, key, nil, g); len(carry) > 0 {
-		return gradeJoined(s, name, carry, limit, key, talks, g)
+	if !talks.any() {
+		var told bytes.Buffer
+		if !gradePlain(stdio{out: s.out, err: &told}, name, paths, limit, key, nil, g) {
+			s.err.Write(told.Bytes())
+			return g, nil
+		}
+		if g, err = fresh(); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return g, gradeJoined(s, name, paths, limit, key, talks, g)
 }
 
 // gradeJoined joins the recordings with transcripts and grades them.
@@ -58,7 +67,7 @@ func gradeJoined(s stdio, name string, paths []string, limit int64, key string, 
 	}
 	t := *talks
 	if t.find {
-		found, err := findTalks(got.wires)
+		found, err := findTalks(s, name, got.wires)
 		if err != nil {
 			fmt.Fprintf(s.err, "sixlink %s: %v\n", name, err) // what is measured without one still is
 		}
@@ -85,8 +94,8 @@ type joins struct {
 }
 
 // gradePlain grades the recordings with the transcripts that are joined to each;
-// without any, those that carry one are not graded and given back.
-func gradePlain(s stdio, name string, paths []string, limit int64, key string, joined *joins, g *grade.Grader) (carry []string) {
+// without any, those that carry one are not graded, and it says that there are some.
+func gradePlain(s stdio, name string, paths []string, limit int64, key string, joined *joins, g *grade.Grader) (carry bool) {
 	jobs := make([]gradeJob, len(paths))
 	all := make([]int, len(paths))
 	for i, path := range paths {
@@ -123,9 +132,7 @@ func gradePlain(s stdio, name string, paths []string, limit int64, key string, j
 	}
 	for i := range jobs {
 		s.err.Write(jobs[i].told.Bytes())
-		if jobs[i].carries {
-			carry = append(carry, jobs[i].path)
-		}
+		carry = carry || jobs[i].carries
 	}
 	return carry
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,7 +16,7 @@ import (
 	"github.com/sixlink/sixlink/record/host/join"
 )
 
-// Bounds of a search. What lies behind them is not looked at, and said to be.
+// Bounds of a search. What lies behind them is not looked at, which is told.
 const (
 	maxSearched  = 20_000  // files
 	maxSearchLen = 1 << 30 // bytes of one file
@@ -23,8 +24,9 @@ const (
 
 // findTalks looks where Claude Code and Codex keep their sessions, for those whose ids
 // the recordings have: by the file's name, else by the calls' ids in files that were
-// written to after the recordings began. Nothing else is read.
-func findTalks(ws []join.Wire) ([]string, error) {
+// written to after the recordings began. Nothing else is read. What it did not look at
+// it tells.
+func findTalks(s stdio, name string, ws []join.Wire) ([]string, error) {
 	sessions, calls := join.IDs(ws)
 	if len(sessions)+len(calls) == 0 {
 		return nil, errors.New("--find-conversation: the recordings have no ids of a host that keeps its sessions on this machine; name the transcript with --conversation")
@@ -48,7 +50,7 @@ func findTalks(ws []join.Wire) ([]string, error) {
 		{filepath.Join(homeOf("CODEX_HOME", ".codex"), "sessions"), rolloutID},
 		{filepath.Join(homeOf("CODEX_HOME", ".codex"), "archived_sessions"), rolloutID},
 	}
-	n := 0
+	n, large := 0, 0
 	for _, p := range places {
 		err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
 			switch {
@@ -70,7 +72,11 @@ func findTalks(ws []join.Wire) ([]string, error) {
 				return nil
 			}
 			info, err := d.Info()
-			if err != nil || info.ModTime().Before(since.Add(-time.Minute)) || info.Size() > maxSearchLen {
+			if err != nil || info.ModTime().Before(since.Add(-time.Minute)) {
+				return nil
+			}
+			if info.Size() > maxSearchLen {
+				large++
 				return nil
 			}
 			if has, err := hasAny(path, calls); err == nil && has {
@@ -81,6 +87,10 @@ func findTalks(ws []join.Wire) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if len(calls) > 0 && (n > maxSearched || large > 0) {
+		fmt.Fprintf(s.err, "sixlink %s: --find-conversation: not searched for the calls' ids: %s over the first %d, and %s of more than %d bytes\n",
+			name, count(int64(max(0, n-maxSearched)), "file"), maxSearched, count(int64(large), "file"), maxSearchLen)
 	}
 	slices.Sort(found)
 	if len(found) == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -77,8 +78,12 @@ func (t *talkFlags) read() ([]*host.Conversation, error) {
 // wiresOf are the sessions of a recording as a join reads them.
 func wiresOf(l *loaded) []join.Wire {
 	out := make([]join.Wire, 0, len(l.sessions))
+	var until time.Time
+	if l.end.State == record.Sealed && !l.end.Torn {
+		until = l.header.Start.Add(time.Duration(l.spanNs))
+	}
 	for _, s := range l.sessions {
-		out = append(out, join.Wire{Recording: l.header.ID, Session: s, Server: l.header.Labels["server"], Start: l.header.Start.Time,
+		out = append(out, join.Wire{Recording: l.header.ID, Session: s, Server: l.header.Labels["server"], Start: l.header.Start.Time, Until: until,
 			HostSession: l.header.EnvValues["CLAUDE_CODE_SESSION_ID"], Masked: l.header.MaskKey != ""})
 	}
 	return out
@@ -141,15 +146,33 @@ func joinTalks(cs []*host.Conversation, ws []join.Wire, named bool) *join.Result
 		for k := range c.Calls {
 			onWire[c.Calls[k].Host] = c.Calls[k].Paired()
 		}
-		c.Talk.Redact(func(call int) bool { return onWire[call] })
+		keep := func(call int) bool { return onWire[call] }
+		c.Talk.Hide(c.Hidden, keep)
+		c.Talk.Redact(keep)
 	}
 	return r
 }
 
 // tellJoin says on stderr what was read of each transcript and how it joins.
+// A folder of a host holds many sessions: where one joins, those that do not are counted.
 func tellJoin(s stdio, name string, r *join.Result) {
+	apart := 0
+	for i := range r.Conversations {
+		if r.Conversations[i].Verdict == join.NotJoined {
+			apart++
+		}
+	}
+	if apart == len(r.Conversations) || apart == 1 {
+		apart = 0
+	}
+	if apart > 0 {
+		fmt.Fprintf(s.err, "sixlink %s: %s of %d not joined: no call in common\n", name, count(int64(apart), "transcript"), len(r.Conversations))
+	}
 	for i := range r.Conversations {
 		c := &r.Conversations[i]
+		if apart > 0 && c.Verdict == join.NotJoined {
+			continue
+		}
 		t := c.Talk
 		what := t.Host.Name
 		if t.Host.Version != "" {

@@ -36,8 +36,10 @@ var writeOptions = json.JoinOptions(json.Deterministic(true), jsontext.AllowInva
 // Each line's object begins with its kind.
 type (
 	conversationLine struct {
-		Kind         string `json:"kind"`
-		Schema       string `json:"schema"`
+		Kind   string `json:"kind"`
+		Schema string `json:"schema"`
+		// Lines is how many lines follow it, so that an end that is cut off is seen.
+		Lines        int64 `json:"lines,omitzero"`
 		Conversation `json:",inline"`
 	}
 	turnLine struct {
@@ -65,7 +67,7 @@ func Write(w io.Writer, cs ...*Conversation) error {
 		return bw.WriteByte('\n')
 	}
 	for _, c := range cs {
-		if err := line(&conversationLine{kindConversation, Schema, *c}); err != nil {
+		if err := line(&conversationLine{kindConversation, Schema, int64(len(c.Turns) + len(c.Messages) + len(c.Calls)), *c}); err != nil {
 			return err
 		}
 		for i := range c.Turns {
@@ -141,6 +143,9 @@ type formatReader struct {
 	cs   []*Conversation
 	cur  *Conversation
 	caps bool // the current conversation states its caps
+	// said is how many lines it says that it has, 0 where it does not; lines those that
+	// are there.
+	said, lines int64
 }
 
 // line reads one line and returns its kind, and whether that is known.
@@ -165,13 +170,14 @@ func (f *formatReader) line(b []byte) (kind string, known bool, err error) {
 			return "", false, oneLine(err)
 		}
 		f.finish()
-		f.cur, f.caps = &l.Conversation, head.Caps != nil
+		f.cur, f.caps, f.said, f.lines = &l.Conversation, head.Caps != nil, l.Lines, 0
 		f.cs = append(f.cs, f.cur)
 		return head.Kind, true, nil
 	}
 	if f.cur == nil {
 		return "", false, errors.New(`the first line must be of kind "conversation"`)
 	}
+	f.lines++
 	last := len(f.cur.Turns) - 1
 	switch head.Kind {
 	case kindTurn:
@@ -265,7 +271,21 @@ func (f *formatReader) finish() {
 	if !f.caps {
 		f.cur.Caps = f.cur.derivedCaps()
 	}
+	if f.lines < f.said {
+		f.cur.cutAt(f.lines, f.said)
+	}
 	f.cur = nil
+}
+
+// cutAt says that lines of the conversation are missing at its end: nothing of which
+// there is some is there for certain.
+func (c *Conversation) cutAt(lines, of int64) {
+	for _, p := range []*Cap{&c.Caps.Turns, &c.Caps.Prompts, &c.Caps.FinalText, &c.Caps.Tokens, &c.Caps.Times, &c.Caps.Calls, &c.Caps.CallIDs} {
+		if *p == Present {
+			*p = Partial
+		}
+	}
+	c.Notes = append(c.Notes, Note{Kind: "cut", Text: fmt.Sprintf("%d of its %d lines are there", lines, of)})
 }
 
 // FillCallIDs gives the turns that name no calls the ids of theirs, in order.

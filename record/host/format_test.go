@@ -171,3 +171,28 @@ func TestDocument(t *testing.T) {
 		}
 	}
 }
+
+// An end that was cut off between two lines is seen by the count of lines, so that
+// nothing rests on what is not there.
+func TestLinesThatWereCutOff(t *testing.T) {
+	c := &host.Conversation{Caps: host.Caps{Turns: host.Present, Calls: host.Present, Tokens: host.Absent},
+		Turns: []host.Turn{{Status: host.Complete}}, Calls: []host.Call{{Name: "a"}, {Name: "b", Denied: host.DeniedByUser}}}
+	var b bytes.Buffer
+	if err := host.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(bytes.TrimSuffix(b.Bytes(), []byte("\n")), []byte("\n"))
+	for n := 1; n <= len(lines); n++ {
+		cs, err := host.Read(bytes.NewReader(bytes.Join(lines[:n], nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := host.Partial
+		if n == len(lines) {
+			want = host.Present
+		}
+		if got := cs[0].Caps; got.Calls != want || got.Turns != want || got.Tokens != host.Absent || (len(cs[0].Notes) == 0) != (want == host.Present) {
+			t.Errorf("%d of %d lines: %+v, %+v", n, len(lines), got, cs[0].Notes)
+		}
+	}
+}

@@ -83,7 +83,18 @@ func Import(name string, list []*Importer, opts Options) ([]*Conversation, error
 	if info.IsDir() {
 		return ImportFS(os.DirFS(name), ".", list, opts)
 	}
+	if err := regular(info); err != nil {
+		return nil, inFile(name, err)
+	}
 	return ImportFiles(fileAt(name), list, opts)
+}
+
+// regular refuses what cannot be read twice, or only when somebody writes: a pipe.
+func regular(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("is no regular file")
+	}
+	return nil
 }
 
 // fileAt is a file of the machine with what may belong to it.
@@ -113,6 +124,9 @@ func ImportTogether(paths []string, list []*Importer, opts Options) ([]*Conversa
 			}
 			out = append(out, cs...)
 			continue
+		}
+		if err := regular(info); err != nil {
+			return nil, inFile(p, err)
 		}
 		mine := fileAt(p)
 		switch im, err := opts.importer(mine[0], list); {

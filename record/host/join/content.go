@@ -33,14 +33,30 @@ func (t *talk) keyOK(h *hostCall, w *wire) bool {
 func (j *joiner) servers() {
 	for _, t := range j.talks {
 		for _, w := range j.wires {
+			t.apart = t.apart || !j.meet(t, w)
 			if w.HostSession != "" && t.ids[w.HostSession] {
 				t.part(w, TierScope, "the server was started in the session "+w.HostSession)
 			}
-			if j.o.Chosen && len(j.talks) == 1 && !t.deniedAll(w) {
-				t.part(w, TierScope, "chosen by the user")
+			if j.o.Chosen && len(j.talks) == 1 && !t.deniedAll(w) && j.meet(t, w) {
+				if t.parts[w] == nil {
+					t.parts[w] = &Part{Wire: w.index, Tier: TierScope, Why: "chosen by the user", Chosen: true}
+				}
 			}
 		}
 	}
+}
+
+// meet says that the transcript does not end before the session begins, nor begin
+// after the recording ends: a person who names a transcript may name the wrong one.
+func (j *joiner) meet(t *talk, w *wire) bool {
+	first, last := t.span()
+	if first.IsZero() || w.Start.IsZero() {
+		return true
+	}
+	if last.Add(j.o.Window).Before(w.Start.Add(time.Duration(w.Session.FirstAt))) {
+		return false
+	}
+	return w.Until.IsZero() || !first.Add(-j.o.Window).After(w.Until)
 }
 
 // deniedAll says that every call of the session is of another conversation.
@@ -78,10 +94,31 @@ type edge struct {
 // inside an exact scope where there is one (tier 1). A pair counts as sure only
 // when no other pairing explains as many calls.
 func (j *joiner) byContent() {
+	j.pair(func(h *hostCall) bool { return !h.c.NotSent() }, func(*wireCall) bool { return true })
+	// Hosts say that they refused a call in words that a server may use as well. A call
+	// that is on the wire all the same, that nothing else explains, and that failed there,
+	// was sent.
+	j.pair(func(h *hostCall) bool { return h.c.NotSent() }, func(c *wireCall) bool {
+		failed, _ := failedOnWire(c.c)
+		return failed
+	})
+	for _, t := range j.talks {
+		for _, h := range t.calls {
+			if h.tier == TierScope || h.tier == TierContent {
+				for _, c := range h.wires {
+					t.part(c.w, h.tier, "calls with the same tool, arguments and time")
+				}
+			}
+		}
+	}
+}
+
+// pair pairs those of the calls that have no pair yet.
+func (j *joiner) pair(these func(*hostCall) bool, with func(*wireCall) bool) {
 	free := map[contentKey][]*wireCall{}
 	for _, w := range j.wireOrder {
 		for _, c := range w.calls {
-			if c.of != nil {
+			if c.of != nil || !with(c) {
 				continue
 			}
 			if args, ok := c.arguments(); ok {
@@ -97,12 +134,14 @@ func (j *joiner) byContent() {
 	over := map[contentKey]bool{}
 	for _, t := range j.order {
 		for _, h := range t.calls {
-			if h.tier != NoTier || h.c.NotSent() {
+			if h.tier != NoTier || !these(h) {
 				continue
 			}
-			h.tried = true
 			mine, unclear := j.edgesOf(h, free, maxEdges-len(edges), over)
-			h.unclear = unclear
+			if h.c.NotSent() && len(mine) == 0 {
+				continue // as it says
+			}
+			h.tried, h.unclear = true, unclear
 			edges = append(edges, mine...)
 		}
 	}
@@ -113,15 +152,6 @@ func (j *joiner) byContent() {
 	j.oneOpaque(edges)
 	for _, part := range components(edges) {
 		part.match()
-	}
-	for _, t := range j.talks {
-		for _, h := range t.calls {
-			if h.tier == TierScope || h.tier == TierContent {
-				for _, c := range h.wires {
-					t.part(c.w, h.tier, "calls with the same tool, arguments and time")
-				}
-			}
-		}
 	}
 }
 

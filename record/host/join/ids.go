@@ -22,6 +22,7 @@ func (j *joiner) byID() {
 		}
 	}
 	for _, t := range j.talks {
+		t.unprefixed()
 		for _, h := range t.calls {
 			if h.tier != TierID {
 				continue
@@ -37,6 +38,33 @@ func (j *joiner) byID() {
 			}
 		}
 	}
+}
+
+// unprefixed takes the calls that only looked like the host's own: a host that was
+// told to leave its prefix out (CLAUDE_AGENT_SDK_MCP_NO_PREFIX) names servers' tools
+// as it does its own, and the ids tell. Where one was, so is each other call of a tool
+// of that session.
+func (t *talk) unprefixed() {
+	in := map[*wire]bool{}
+	for _, h := range t.own {
+		for _, c := range h.wires {
+			in[c.w] = true
+		}
+	}
+	if len(in) == 0 {
+		return
+	}
+	for _, h := range t.own {
+		mine := len(h.wires) > 0
+		for w := range in {
+			mine = mine || len(t.shownAs(w)[h.c.Name]) > 0
+		}
+		if mine {
+			h.args, h.known = hostArgs(h.c)
+			t.calls = append(t.calls, h)
+		}
+	}
+	slices.SortFunc(t.calls, func(a, b *hostCall) int { return cmp.Compare(a.n, b.n) })
 }
 
 // ofID finds the call whose id the wire call carries, in the conversation that the
@@ -123,7 +151,7 @@ func (t *talk) part(w *wire, tier Tier, why string) {
 	if p == nil {
 		t.parts[w] = &Part{Wire: w.index, Tier: tier, Why: why}
 	} else if tier < p.Tier {
-		p.Tier, p.Why = tier, why
+		p.Tier, p.Why, p.Chosen = tier, why, false
 	}
 }
 
@@ -212,14 +240,17 @@ func (t *talk) resolveAnywhere(c *host.Call, w *wire) []string {
 // outcome compares whether the call ended well. What neither side says for sure is
 // no contradiction.
 func (h *hostCall) outcome(c *wireCall) {
+	failed, said := failedOnWire(c.c)
 	if h.c.NotSent() {
+		if failed && c.c.AnswerSeq != 0 {
+			return // in words that a server may use as well: see byContent
+		}
 		h.clash, h.clashes = OtherOutcome, "the host says that it was never sent"
 		return
 	}
 	if h.c.HostError == nil || c.c.AnswerSeq == 0 || c.c.Late {
 		return
 	}
-	failed, said := failedOnWire(c.c)
 	if !said || failed == *h.c.HostError {
 		return
 	}

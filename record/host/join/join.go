@@ -24,8 +24,9 @@ type Wire struct {
 	Session   *session.Session
 	// Server is the host's own key of the server (label `server`); empty: unknown.
 	Server string
-	// Start is the wall clock at the recording's At = 0; zero: unknown.
-	Start time.Time
+	// Start is the wall clock at the recording's At = 0, Until at its last record
+	// where it is whole; zero: unknown.
+	Start, Until time.Time
 	// HostSession is CLAUDE_CODE_SESSION_ID of the server's environment.
 	HostSession string
 	// Masked says that credentials in the recording are filler.
@@ -216,6 +217,9 @@ type Conversation struct {
 	// tier of each.
 	Sessions []Part
 	Clock    Clock
+	// Hidden are credentials that the recordings hide and the transcript does not, the
+	// longest first: for host.Conversation.Hide.
+	Hidden []string
 }
 
 // Part is one session of a conversation.
@@ -223,6 +227,8 @@ type Part struct {
 	Wire int
 	Tier Tier
 	Why  string
+	// Chosen says that it rests on the user's word alone.
+	Chosen bool
 }
 
 // Result is the join of conversations with sessions.
@@ -287,6 +293,8 @@ type talk struct {
 	key   string // orders conversations
 	rule  rule
 	calls []*hostCall // those that may be of a recorded server, in host order
+	// own are those that look like the host's own tools; an exact id may tell otherwise.
+	own   []*hostCall
 	byID  map[string]*hostCall
 	ids   map[string]bool // of its sessions
 	turns map[string]int  // by the host's id of the turn
@@ -298,6 +306,8 @@ type talk struct {
 	shown map[*wire]map[string][]string
 	// parts are its sessions.
 	parts map[*wire]*Part
+	// apart says that a session is of another time.
+	apart bool
 	out   Conversation
 }
 
@@ -341,12 +351,13 @@ func newTalk(i int, c *host.Conversation) *talk {
 	}
 	for n := range c.Calls {
 		k := &c.Calls[n]
-		if k.Kind == host.BuiltinCall {
-			continue
-		}
 		h := &hostCall{t: t, n: n, c: k, id: k.HostCallID, tier: NoTier}
-		h.args, h.known = hostArgs(k)
-		t.calls = append(t.calls, h)
+		if k.Kind == host.BuiltinCall {
+			t.own = append(t.own, h)
+		} else {
+			h.args, h.known = hostArgs(k)
+			t.calls = append(t.calls, h)
+		}
 		// Of two calls with one id the first holds: no id tells them apart.
 		for _, id := range []string{k.HostCallID, k.HostItemID} {
 			if id != "" && t.byID[id] == nil {
@@ -373,7 +384,7 @@ func (j *joiner) copies() {
 			from := t.c.Turns[i].CopiedFrom
 			t.out.Continues = t.out.Continues || from != "" && owner[from] != nil && owner[from] != t
 		}
-		t.calls = slices.DeleteFunc(t.calls, func(h *hostCall) bool {
+		gone := func(h *hostCall) bool {
 			n := h.c.Turn
 			if n < 0 || n >= len(t.c.Turns) {
 				return false
@@ -382,10 +393,13 @@ func (j *joiner) copies() {
 			if o := owner[from]; from == "" || o == nil || o == t {
 				return false
 			}
-			t.out.Copied = append(t.out.Copied, h.n)
+			if h.c.Kind != host.BuiltinCall {
+				t.out.Copied = append(t.out.Copied, h.n)
+			}
 			delete(t.byID, h.c.HostCallID)
 			delete(t.byID, h.c.HostItemID)
 			return true
-		})
+		}
+		t.calls, t.own = slices.DeleteFunc(t.calls, gone), slices.DeleteFunc(t.own, gone)
 	}
 }

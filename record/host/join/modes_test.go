@@ -458,6 +458,23 @@ func TestFailureModes(t *testing.T) {
 		talks: []*host.Conversation{talk("codex", "s", said{id: "t1", name: "mcp__shop__find", args: a1, ms: 1000, end: 1200})},
 		want:  [][]string{{"not-joined", "1 elsewhere"}},
 	}, {
+		name: "a server that fails in the host's own words of refusal: the call was sent once, and is no other",
+		recs: []rec{{id: "r", tools: shop, calls: []sent{{ms: 1001, tool: "find", args: a1}, {ms: 2001, tool: "find", args: a2, outcome: "error"}}}},
+		talks: []*host.Conversation{talk("gemini-cli", "s", said{name: "find", args: a1, ms: 1000, end: 1200},
+			said{name: "find", args: a2, ms: 2000, end: 2200, edit: refusedInWords})},
+		want: [][]string{{"joined", "0 -> r:5 content, sure", "1 -> r:6 content, sure"}},
+	}, {
+		name:  "the same with its id",
+		recs:  []rec{{id: "r", tools: shop, calls: []sent{{ms: 2001, tool: "find", args: a2, outcome: "error", meta: use("t1")}}}},
+		talks: []*host.Conversation{talk("claude-code", "s", said{id: "t1", name: "mcp__shop__find", args: a2, ms: 2000, end: 2200, edit: refusedInWords})},
+		want:  [][]string{{"joined", "0 -> r:5 exact id, sure"}},
+	}, {
+		name: "refused, while one alike is sent and fails",
+		recs: []rec{{id: "r", tools: shop, calls: []sent{{ms: 1001, tool: "find", args: a1, outcome: "error"}}}},
+		talks: []*host.Conversation{talk("gemini-cli", "s", said{name: "find", args: a1, ms: 1000, end: 1200},
+			said{name: "find", args: a1, ms: 1100, end: 1200, edit: refusedInWords})},
+		want: [][]string{{"joined", "0 -> r:5 content, sure", "1 -> refused"}},
+	}, {
 		name:  "chosen by the user, without a call on either side",
 		recs:  []rec{{id: "r", tools: shop}},
 		talks: []*host.Conversation{talk("gemini-cli", "s")},
@@ -495,6 +512,11 @@ func withTurns(c *host.Conversation, ids ...string) *host.Conversation {
 func copied(c *host.Conversation, from string) *host.Conversation {
 	c.Turns[0].CopiedFrom = from
 	return c
+}
+
+func refusedInWords(c *host.Call) {
+	yes := true
+	c.Refused, c.HostError = host.RefusedSchema, &yes
 }
 
 func outcome(failed bool) func(*host.Call) {

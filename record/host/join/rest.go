@@ -16,6 +16,7 @@ func (j *joiner) rests() {
 		t.hostSide(j)
 		t.wireSide(j)
 		t.judge()
+		t.out.Hidden = t.hidden()
 	}
 }
 
@@ -372,6 +373,8 @@ func (t *talk) whyNot() string {
 		}
 	}
 	switch {
+	case t.apart:
+		return ", and the recording is of another time"
 	case len(t.calls) == 0:
 		return ": the transcript has no call of an MCP server"
 	case len(keys) > 0:

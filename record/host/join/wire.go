@@ -33,6 +33,8 @@ type wireCall struct {
 	of    *hostCall // the call that it is
 	// hidden is the canonical form of arguments of which the recording may hide a part.
 	hidden []byte
+	// answer are the texts of its result in which the recording may hide something.
+	answer []string
 }
 
 // maxMasked bounds the arguments with hidden parts that are compared, in bytes.
@@ -59,6 +61,7 @@ func newWire(i int, in *Wire) *wire {
 			w.tools.add(l.Tools[k].Name)
 		}
 	}
+	held := 0
 	for n, c := range in.Session.Calls {
 		w.tools.add(c.Tool)
 		wc := &wireCall{w: w, n: n, c: c}
@@ -67,6 +70,14 @@ func newWire(i int, in *Wire) *wire {
 		}
 		wc.meta = metaOf(c)
 		w.withIDs = w.withIDs || wc.meta.use != ""
+		if in.Masked && !c.Result.IsZero() && held < maxAnswers {
+			if b, err := c.Result.Bytes(); err == nil {
+				wc.answer = hiddenIn(b)
+				for _, s := range wc.answer {
+					held += len(s)
+				}
+			}
+		}
 		w.calls = append(w.calls, wc)
 	}
 	return w
