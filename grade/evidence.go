@@ -240,7 +240,6 @@ func Chain(s *session.Session, siblings []*session.Session, talks ...*Talk) chai
 		t := talks[0]
 		in.Session = t.own(s, 0)
 		in.Evidence = Evidence(in.Session, siblings, nil)
-		t.endTold(in.Evidence, in.Session, t.first())
 		t.join(in.Evidence, &Suite{})
 		hostEnd(&in)
 	}

@@ -330,7 +330,7 @@ func (t *merger) together(c *CaseSpec) {
 		p.ev = Evidence(p.s, p.r.Sessions, t.cache)
 		p.ev.NameServer(p.of.Server)
 		if p.wire >= 0 {
-			t.joined.endTold(p.ev, p.s, p.wire)
+			t.joined.endTold(p.ev, p.s, p.wire, t.o.TranscriptEnd)
 		}
 		calls += len(p.s.Calls)
 		in.Parts = append(in.Parts, chain.Part{Session: p.s, Of: p.of, Evidence: p.ev})

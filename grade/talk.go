@@ -26,6 +26,8 @@ type Talk struct {
 	// EndTold says that a recording is torn, and the transcript tells that no call was
 	// in the end that is missing (see endTold).
 	EndTold bool
+	// EndKnown says that it would be, had somebody asked for it.
+	EndKnown bool
 }
 
 // of says whether a session is the trial's, by its place in Wires, and which part.
@@ -584,6 +586,8 @@ func noteOf(t *Talk) *TalkNote {
 	n := &TalkNote{Host: c.Host.Name, Verdict: string(t.Join.Verdict), Why: t.Join.Why}
 	if t.EndTold {
 		n.Why += "; a recording is torn, and the transcript tells that no call is missing"
+	} else if t.EndKnown {
+		n.Why += "; a recording is torn: --transcript-end takes the transcript's word that no call is missing"
 	}
 	if v := c.Host.Version; v != "" {
 		n.Host += " " + v

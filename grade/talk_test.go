@@ -79,7 +79,18 @@ func rigCut(t testing.TB, dir, talk, conn string, cut func(*fixtures.Recording),
 
 func (r rig) grade(t testing.TB, suite string) *grade.Trial {
 	t.Helper()
-	v, err := grade.Grade(mustLoad(t, suite), []grade.Recording{*r.rec}, grade.Options{})
+	return r.gradeWith(t, suite, grade.Options{})
+}
+
+// gradeToEnd takes the transcript's word at a torn end.
+func (r rig) gradeToEnd(t testing.TB, suite string) *grade.Trial {
+	t.Helper()
+	return r.gradeWith(t, suite, grade.Options{TranscriptEnd: true})
+}
+
+func (r rig) gradeWith(t testing.TB, suite string, o grade.Options) *grade.Trial {
+	t.Helper()
+	v, err := grade.Grade(mustLoad(t, suite), []grade.Recording{*r.rec}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

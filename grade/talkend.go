@@ -16,13 +16,14 @@ import (
 // not be in it. Where the host's own transcript goes on to the end of the
 // conversation and has no call that is not on the wire with its answer, no call of
 // the conversation is missing, and the channels of calls are complete. That takes
-// more than grading.md 0.1 knows of a torn end; without a transcript the end stays
-// open, and so it does wherever anything else is not certain.
+// more than grading.md 0.1 knows of a torn end, which is partial: it is only done for
+// who asks for it (Options.TranscriptEnd). Without a transcript the end stays open, and
+// so it does wherever anything else is not certain.
 
 // endTold makes the evidence of a session whole of which nothing is missing but the
-// end, when the transcript tells that no call was in it.
-// wire is the session's place in Wires.
-func (t *Talk) endTold(ev *predicate.Evidence, s *session.Session, wire int) {
+// end, when the transcript tells that no call was in it; unless take it only notes that
+// it would. wire is the session's place in Wires.
+func (t *Talk) endTold(ev *predicate.Evidence, s *session.Session, wire int, take bool) {
 	if !s.OnlyTorn || t == nil || wire < 0 || !t.right() || !t.whole() || !t.knows(wire) || t.ended(wire, s) {
 		return
 	}
@@ -30,6 +31,10 @@ func (t *Talk) endTold(ev *predicate.Evidence, s *session.Session, wire int) {
 		if c.AnswerSeq == 0 || c.Late {
 			return
 		}
+	}
+	if !take {
+		t.EndKnown = true
+		return
 	}
 	t.EndTold = true
 	c := &ev.Capture

@@ -81,7 +81,7 @@ func TestTornEnd(t *testing.T) {
 		"an answer that the host calls bad": {torn(answered), func(c *host.Conversation) { bad := true; c.Calls[0].HostError = &bad }, predicate.Error},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr := rigCut(t, "rig-claude-code/1.0.98", "projects", "conn-2756", row.cut, row.edit).grade(t, "defaults: {assertions: [{type: toolNeverCalled, toolName: no_such_tool}]}")
+			tr := rigCut(t, "rig-claude-code/1.0.98", "projects", "conn-2756", row.cut, row.edit).gradeToEnd(t, "defaults: {assertions: [{type: toolNeverCalled, toolName: no_such_tool}]}")
 			if r := tr.Rows[0]; r.Result != row.want {
 				t.Errorf("%s: %s; %s", r.Result, r.Reason, tr.Talk.Why)
 			}
@@ -91,8 +91,12 @@ func TestTornEnd(t *testing.T) {
 		})
 	}
 	r := rigCut(t, "rig-claude-code/1.0.98", "projects", "conn-2756", torn(answered), nil)
+	const never = "defaults: {assertions: [{type: toolNeverCalled, toolName: no_such_tool}]}"
+	if tr := r.grade(t, never); tr.Rows[0].Result != predicate.Error || !strings.Contains(tr.Talk.Why, "--transcript-end") {
+		t.Errorf("nobody asked for it: %s; the note says %q", tr.Rows[0].Result, tr.Talk.Why)
+	}
 	r.rec.Joined = nil
-	if row := r.grade(t, "defaults: {assertions: [{type: toolNeverCalled, toolName: no_such_tool}]}").Rows[0]; row.Result != predicate.Error {
+	if row := r.gradeToEnd(t, never).Rows[0]; row.Result != predicate.Error {
 		t.Errorf("without a transcript: %s", row.Result)
 	}
 }
@@ -118,7 +122,7 @@ func TestTornRecordingAndATranscriptThatWasOnlyNamed(t *testing.T) {
 				Prompts: []host.Prompt{{Text: host.Text{Text: "How do refunds work?"}}}, FinalText: host.FinalText{State: host.HasText, Text: host.Text{Text: "So."}}}}}
 		j := join.Join([]*host.Conversation{c}, []join.Wire{{Recording: "r", Session: rec.Sessions[0], Start: r.Header.Start.Time, HostSession: session}}, join.Options{Chosen: true})
 		rec.Joined = grade.Talks(j)["r"]
-		tr := rig{rec: &rec}.grade(t, `cases: [{id: n, title: n, isNegativeTest: true, match: {prompt: "How do refunds work?"}, turns: [{prompt: "How do refunds work?"}]}]`)
+		tr := rig{rec: &rec}.gradeToEnd(t, `cases: [{id: n, title: n, isNegativeTest: true, match: {prompt: "How do refunds work?"}, turns: [{prompt: "How do refunds work?"}]}]`)
 		want := predicate.Error
 		if session != "" {
 			want = predicate.Pass
@@ -142,7 +146,7 @@ func TestWorkOfASubagentThatIsNotThereIsNotMissing(t *testing.T) {
 		want predicate.Result
 	}{{"no subagent", nil, predicate.Fail}, {"its work is not there", spawn, predicate.Error}} {
 		r := oneOf(rigOf(t, "rig-codex/0.171.0", "sessions", "conn-9259", row.edit))
-		if got := r.grade(t, suite).Rows[0]; got.Result != row.want {
+		if got := r.gradeToEnd(t, suite).Rows[0]; got.Result != row.want {
 			t.Errorf("%s: %s; %s", row.name, got.Result, got.Reason)
 		}
 	}

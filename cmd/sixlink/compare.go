@@ -132,15 +132,14 @@ func compareSide(s stdio, name, arg, suite string, limit int64, key string) (*re
 	if err != nil {
 		return nil, nil, fail(s, name, err, exitUsage)
 	}
-	g, err := grade.NewGrader(checks, grade.Options{Spool: &spool{}})
-	if err != nil {
-		return nil, nil, fail(s, name, err, exitUsage)
-	}
 	paths, err := recordings([]string{arg})
 	if err != nil {
 		return nil, nil, fail(s, name, err, exitUsage)
 	}
-	if err := gradeFiles(s, name, paths, limit, key, &talkFlags{}, g); err != nil {
+	g, err := gradeFiles(s, name, paths, limit, key, &talkFlags{}, func() (*grade.Grader, error) {
+		return grade.NewGrader(checks, grade.Options{Spool: &spool{}})
+	})
+	if err != nil {
 		return nil, nil, fail(s, name, err, exitUnknown)
 	}
 	verdict, err := g.Verdict()

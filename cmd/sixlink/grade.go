@@ -78,7 +78,7 @@ func gradeVerb() *verb {
 			fmt.Fprintf(s.err, "sixlink grade: %s\n", w)
 		}
 		fresh := func() (*grade.Grader, error) {
-			return grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, Case: only, Spool: &spool{}})
+			return grade.NewGrader(checks, grade.Options{StrictEvidence: strict, RequireWhole: whole, TranscriptEnd: talks.end, Case: only, Spool: &spool{}})
 		}
 		if _, err := fresh(); err != nil {
 			return usageError(s, v.name, err)

@@ -22,6 +22,7 @@ type talkFlags struct {
 	paths  []string
 	format string
 	find   bool
+	end    bool         // a finished transcript's word counts at a torn end
 	joined *join.Result // what grading joined, for the report
 }
 
@@ -44,6 +45,9 @@ func (t *talkFlags) add(fs *pflag.FlagSet, named bool) {
 		fs.StringArrayVar(&t.paths, "conversation", nil, "join the host's transcript in this `FILE|DIR`; may be given several times")
 	}
 	fs.StringVar(&t.format, "conversation-format", "", "what the transcripts are, a `NAME` ("+strings.Join(formatNames(), ", ")+"); default: by content")
+	if named {
+		fs.BoolVar(&t.end, "transcript-end", false, "where a recording lacks nothing but its end (the host killed the server), take a finished transcript's word that no call is missing")
+	}
 	fs.BoolVar(&t.find, "find-conversation", false, "look for the transcripts where Claude Code and Codex keep theirs, by the ids in the recordings")
 }
 

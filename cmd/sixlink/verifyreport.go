@@ -62,11 +62,10 @@ func (r *verification) grade(s stdio, name string, suite *grade.Suite, limit int
 		return nil
 	}
 	verdict := func(s stdio, paths []string) (*grade.Verdict, error) {
-		g, err := grade.NewGrader(suite, grade.Options{Spool: &spool{}})
+		g, err := gradeFiles(s, name, paths, limit, key, &talkFlags{}, func() (*grade.Grader, error) {
+			return grade.NewGrader(suite, grade.Options{Spool: &spool{}})
+		})
 		if err != nil {
-			return nil, err
-		}
-		if err := gradeFiles(s, name, paths, limit, key, &talkFlags{}, g); err != nil {
 			return nil, err
 		}
 		return g.Verdict()
