@@ -36,7 +36,15 @@ func (b *bound) Read(p []byte) (int, error) {
 	for {
 		n, err := b.src.Read(p)
 		kept := 0
-		for _, c := range p[:n] {
+		for i := 0; i < n; i++ {
+			if b.in && !b.esc && b.hex == 0 {
+				if run := plainRun(p[i:n]); run > 0 { // most of a capture
+					kept += b.passRun(p, i, run, kept)
+					i += run - 1
+					continue
+				}
+			}
+			c := p[i]
 			if b.pass(c, int64(kept)) {
 				p[kept] = c
 				kept++
@@ -50,6 +58,34 @@ func (b *bound) Read(p []byte) (int, error) {
 			return kept, err
 		}
 	}
+}
+
+// plainRun is how many bytes stand before the next one that means something in a
+// string.
+func plainRun(p []byte) int {
+	for i, c := range p {
+		if c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(p)
+}
+
+// passRun is pass for the run p[i:i+run], and moves what is passed on to kept.
+func (b *bound) passRun(p []byte, i, run, kept int) int {
+	room := run
+	if b.cutting {
+		room = 0
+	} else if room = min(run, max(0, b.max-b.n)); room < run {
+		b.cutting = true
+		b.cuts = append(b.cuts, cut{off: b.out + int64(kept+room)})
+	}
+	b.n += run
+	copy(p[kept:], p[i:i+room])
+	if room < run {
+		b.cuts[len(b.cuts)-1].lost += int64(run - room)
+	}
+	return room
 }
 
 // pass tells whether a byte is passed on; kept have been in this read.

@@ -232,6 +232,9 @@ func (w *walker) content(c *content, prefix *[]byte) error {
 
 // decode undoes base64, once all of the object was read.
 func (c *content) decode() {
+	if c.broken != "" {
+		c.text = nil
+	}
 	if !c.base64 || c.text == nil {
 		return
 	}
