@@ -24,7 +24,7 @@ func importHARVerb() *verb {
 			"left out and counted. A capture has bodies as they were decoded, and often lacks those\n" +
 			"of event streams: the recording says which, and grading does not rest on them. Known\n" +
 			"credentials are replaced as in every recording at level full; the capture itself still\n" +
-			"has them.",
+			"has them. docs/import.md has the details.",
 		examples: [2]string{
 			"sixlink import har session.har -o session.mcp.jsonl.zst",
 			"sixlink import har session.har --origin https://mcp.example.com -o session.mcp.jsonl.zst",

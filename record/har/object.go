@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -42,18 +43,7 @@ func (e *Error) Error() string {
 
 // fail is an error at the current place.
 func (w *walker) fail(format string, args ...any) error {
-	return &Error{Field: path(w.at), What: fmt.Sprintf(format, args...)}
-}
-
-func path(at []string) string {
-	var b []byte
-	for _, p := range at {
-		if len(b) > 0 && p[0] != '[' {
-			b = append(b, '.')
-		}
-		b = append(b, p...)
-	}
-	return string(b)
+	return &Error{Field: strings.Join(w.at, "."), What: fmt.Sprintf(format, args...)}
 }
 
 // broken is what the decoder says, with its place.
