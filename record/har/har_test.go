@@ -385,7 +385,7 @@ func (r *repeated) ReadAt(p []byte, off int64) (n int, err error) {
 
 // A large capture streams: what is held while it is written does not grow with it.
 func TestFlatMemory(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceOn {
 		t.Skip("reads 12 MB a few times")
 	}
 	entry := ex("0", "POST", url, call, ok("application/json", `,"text":"{\"a\":\"`+strings.Repeat("x", 50_000)+`\"}"`))
@@ -407,7 +407,7 @@ func TestFlatMemory(t *testing.T) {
 
 // A text that is too long to be held is passed over, and what follows it is found.
 func TestLongText(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceOn {
 		t.Skip("reads 32 MB a few times")
 	}
 	huge := ex("0", "POST", url, call, ok("application/json", `,"text":"`+strings.Repeat("x", 32<<20-2001)+strings.Repeat(`\"`, 2000)+`"`))
