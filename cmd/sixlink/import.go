@@ -19,7 +19,7 @@ func importVerb() *verb {
 	return &verb{
 		name:    "import",
 		summary: "make a recording of what another program kept",
-		subs:    []*verb{importDesktopVerb()},
+		subs:    []*verb{importDesktopVerb(), importHARVerb()},
 	}
 }
 

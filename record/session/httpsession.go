@@ -74,7 +74,7 @@ func (h *httpSession) join(x *httpExchange) {
 		h.w.touched = append(h.w.touched, h)
 	}
 	h.lastAt = x.at
-	if len(h.conns) < maxConns {
+	if x.conn != 0 && len(h.conns) < maxConns { // 0: not known, as in what was imported
 		h.conns[x.conn] = true
 	}
 	if x.principal != "" && x.principal != h.principal {

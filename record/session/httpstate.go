@@ -210,7 +210,11 @@ func (h *httpSession) basis(s *sess) string {
 		if len(h.conns) == 1 {
 			conns = "1 connection"
 		}
-		add("%d exchanges on %s", h.exchanges, conns)
+		if len(h.conns) == 0 {
+			add("%d exchanges", h.exchanges)
+		} else {
+			add("%d exchanges on %s", h.exchanges, conns)
+		}
 	}
 	return strings.Join(out, ", ")
 }

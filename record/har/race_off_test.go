@@ -1,0 +1,5 @@
+//go:build !race
+
+package har_test
+
+const raceOn = false
