@@ -36,6 +36,9 @@ func (d *driver) send(st *step, params []byte) {
 		d.clock++
 		cursor, has := getText(params, "cursor")
 		d.pages[st] = d.lists.Request(d.clock, cursor, has)
+		if !has {
+			d.first = params
+		}
 	}
 	st.id = d.write(st, st.ex.Method, params)
 }

@@ -47,6 +47,8 @@ type step struct {
 	tool    string            // that permission is asked for; empty: the method's own
 	alone   bool              // it was sent when an answer had come since the step before it
 	masked  bool
+	// unclear: its params name the tool, or the task, in a way that servers read differently.
+	unclear bool
 	// round is the request that this one resumes: it answers the input that was asked for.
 	round *step
 	// resumed and paged: a later step is the next round of this one, or its next page.
@@ -120,6 +122,7 @@ const (
 	methodTaskGet    = "tasks/get"
 	noteInitialized  = "notifications/initialized"
 	noteCancelled    = "notifications/cancelled"
+	noteChanged      = "notifications/tools/list_changed"
 )
 
 // NewPlan reads the recording's requests. Its error says that the options name what
@@ -174,10 +177,12 @@ func (p *Plan) session(s *session.Session, masked *Masks) {
 		}
 		if st.call != nil {
 			st.tool = st.call.Tool
+			st.unclear = ex.Method == methodCall && !says(ex, "name", st.tool)
 		} else if strings.HasPrefix(ex.Method, "tasks/") {
 			if params, err := ex.Params.Bytes(); err == nil {
 				if id, ok := getText(params, "taskId"); ok && tasks[id] != nil {
 					st.call, st.tool = tasks[id], tasks[id].Tool
+					st.unclear = !says(ex, "taskId", id)
 				}
 			}
 		}
@@ -204,6 +209,27 @@ func (p *Plan) session(s *session.Session, masked *Masks) {
 		st.alone = i == 0 || k > 0 && answers[k-1] > steps[i-1].seq
 	}
 	p.sessions = append(p.sessions, s)
+}
+
+// says tells whether every server reads this text in the member of that name: parsers
+// differ in which of two members holds, and some take "Name" for "name".
+func says(ex *session.Exchange, name, text string) bool {
+	if ex.Params.IsZero() {
+		return false
+	}
+	params, err := ex.Params.Bytes()
+	if err != nil {
+		return false
+	}
+	all, _ := members(params)
+	n := 0
+	for _, m := range all {
+		if strings.EqualFold(m.name, name) {
+			n++
+		}
+	}
+	is, ok := getText(params, name)
+	return ok && n == 1 && is == text
 }
 
 // onlyStateIsMasked tells whether the request's requestState is filler: the recorder

@@ -23,6 +23,9 @@ func (d *driver) take(m message) {
 		delete(d.byID, id)
 		d.silent = 0
 		d.answered(st, m)
+	case m.method == noteChanged:
+		d.clock++
+		d.lists.Changed(d.clock)
 	}
 }
 
@@ -138,7 +141,7 @@ func (d *driver) listed(f *flight, m message) {
 	}
 	next, has := getText(m.result, "nextCursor")
 	d.lists.Answer(page, d.clock, get(m.result, "tools"), next, has)
-	l, _ := d.lists.Held(d.clock)
+	l, _ := d.held()
 	if !has || l == nil || l.Stuck || len(l.Pages) > maxPages || f.paged {
 		return
 	}
