@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/sixlink/sixlink/proxy/bridge"
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/visible"
 	replayrun "github.com/sixlink/sixlink/replay/run"
 )
 
@@ -136,6 +139,25 @@ func (f *rerunFlags) open(s stdio, name, path string) (*source, error) {
 		return nil, err
 	}
 	return &source{l, p}, nil
+}
+
+// onlyCalled tells that --only names no tool that any of the recordings calls: nothing
+// would be sent, and nothing could be found.
+func (f *rerunFlags) onlyCalled(called []string) error {
+	if len(f.opts.Only) == 0 {
+		return nil
+	}
+	for _, t := range f.opts.Only {
+		if slices.Contains(called, t) {
+			return nil
+		}
+	}
+	slices.Sort(called)
+	is := "no tool is called in what is recorded"
+	if called = slices.Compact(called); len(called) > 0 {
+		is = "recorded are calls of " + visible.String(strings.Join(called[:min(len(called), 20)], ", "))
+	}
+	return fmt.Errorf("--only %s: %s", strings.Join(f.opts.Only, ", "), is)
 }
 
 // masksOf finds the messages that hold replaced credentials.
@@ -264,6 +286,9 @@ func replayRunVerb() *verb {
 			return fail(s, v.name, err, exitUnknown)
 		}
 		defer src.Close()
+		if err := f.onlyCalled(src.plan.Tools()); err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
 		r := &rerun{}
 		if dry {
 			r.report = src.plan.Dry()

@@ -146,6 +146,17 @@ func NewPlan(rec *Recording, opts Options) (*Plan, error) {
 	return p, nil
 }
 
+// Tools are the names of the tools that are called, each once.
+func (p *Plan) Tools() []string {
+	var all []string
+	for _, st := range p.Steps {
+		if st.ex != nil && st.ex.Method == methodCall && st.tool != "" && !slices.Contains(all, st.tool) {
+			all = append(all, st.tool)
+		}
+	}
+	return all
+}
+
 // session makes the steps of a session.
 func (p *Plan) session(s *session.Session, masked *Masks) {
 	calls := map[*session.Exchange]*session.Call{}
