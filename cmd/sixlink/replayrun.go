@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -191,7 +192,27 @@ func (f *rerunFlags) rerun(ctx context.Context, s stdio, name string, src *sourc
 	// As for record: the recorder's thread must not take the relay's place.
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
 	clean := func(l string) string { return l }
-	say := func(l string) { fmt.Fprintf(s.err, "sixlink %s: %s\n", name, clean(l)) }
+	line := &progress{}
+	if !f.verbose { // then the server's own lines are there
+		line = newProgress(s.err, time.Now())
+	}
+	var saying sync.Mutex // the relay's goroutines say things, too
+	say := func(l string) {
+		saying.Lock()
+		defer saying.Unlock()
+		line.clear()
+		fmt.Fprintf(s.err, "sixlink %s: %s\n", name, clean(l))
+	}
+	defer func() {
+		saying.Lock()
+		defer saying.Unlock()
+		line.clear()
+	}()
+	src.plan.Progress = func(done, total int) {
+		saying.Lock()
+		defer saying.Unlock()
+		line.tell(time.Now(), "%s: %d of %d requests", visible.String(filepath.Base(src.path)), done, total)
+	}
 	if f.opts.AllowAll {
 		say("--allow-all: EVERY recorded call is sent to the new server, also those that write or delete")
 	}

@@ -19,6 +19,7 @@ type driver struct {
 	plan   *Plan
 	opts   *Options
 	report *Report
+	passed int // steps, of all sessions
 
 	// Of the session at hand.
 	session *session.Session
@@ -124,7 +125,11 @@ func (d *driver) run(ctx context.Context, s *session.Session, steps []*step, ope
 		d.handshake(ctx)
 	}
 	for _, st := range steps {
+		if d.plan.Progress != nil {
+			d.plan.Progress(d.passed, len(d.plan.Steps))
+		}
 		d.step(ctx, st)
+		d.passed++
 	}
 	d.settle(ctx, func(*flight) bool { return true })
 	how := d.lines.close()

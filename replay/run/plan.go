@@ -22,9 +22,11 @@ type Recording struct {
 type Plan struct {
 	Recording string
 	Steps     []*Step
-	opts      Options
-	sessions  []*session.Session
-	replies   map[*session.Session][]*reply
+	// Progress is told, before each step, how many of how many are behind us. nil: nobody is.
+	Progress func(done, total int)
+	opts     Options
+	sessions []*session.Session
+	replies  map[*session.Session][]*reply
 }
 
 // kind is what a step sends.
