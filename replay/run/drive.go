@@ -38,8 +38,12 @@ type driver struct {
 	clock int64
 	pages map[*step]*catalog.Request
 	more  []byte // the request for a page that the recording does not have
-	first []byte // the params of the latest request for a first page
-	told  bool   // that tools were listed again
+	// What of a batch is to be sent, while it is put together.
+	batch   [][]byte
+	gathers bool
+	version string // that the new server chose
+	first   []byte // the params of the latest request for a first page
+	told    bool   // that tools were listed again
 
 	paid  time.Time // until then the requests so far are paid for (Options.Rate)
 	taint bool
@@ -120,16 +124,19 @@ func (d *driver) run(ctx context.Context, s *session.Session, steps []*step, ope
 	// Ids go on over the sessions, so that each names one request of the new recording.
 	d.byID, d.flight, d.over, d.silent, d.asked, d.began = map[string]*step{}, nil, Skip{}, 0, 0, false
 	d.lists, d.pages, d.more = catalog.NewBuilder(), map[*step]*catalog.Request{}, nil
-	d.first, d.told = nil, false
+	d.first, d.told, d.batch, d.gathers, d.version = nil, false, nil, false, ""
 	if s.Era != session.EraStateless && s.Connection.Initialize == nil {
 		d.handshake(ctx)
 	}
-	for _, st := range steps {
+	for i, st := range steps {
 		if d.plan.Progress != nil {
 			d.plan.Progress(d.passed, len(d.plan.Steps))
 		}
 		d.step(ctx, st)
 		d.passed++
+		if i+1 == len(steps) || steps[i+1].seq != st.seq {
+			d.flush()
+		}
 	}
 	d.settle(ctx, func(*flight) bool { return true })
 	how := d.lines.close()
@@ -192,7 +199,9 @@ func (d *driver) step(ctx context.Context, st *step) {
 		}
 	}
 	st.taint = d.taint && st.ex.Method == methodCall
+	d.gathers = d.batched(st)
 	d.send(st, params)
+	d.gathers = false
 }
 
 // permitted decides by the new server's catalog as of now.

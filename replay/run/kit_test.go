@@ -38,7 +38,10 @@ func recorded(t *testing.T, text string) *Recording {
 			if l[0] == '<' {
 				from = record.Server
 			}
-			line := `{"jsonrpc":"2.0",` + strings.TrimPrefix(l[2:], "{")
+			line := l[2:]
+			if line[0] == '{' { // else a batch, as it stands
+				line = `{"jsonrpc":"2.0",` + line[1:]
+			}
 			rec := r.AddLine(from, at, line, "\n")
 			if i := strings.IndexByte(line, '*'); i >= 0 && from == record.Client {
 				rec.Masked = []record.Mask{{Off: int64(i), Len: int64(strings.Count(line, "*"))}}

@@ -120,6 +120,7 @@ func (d *driver) opened(st *step, m message) {
 	}
 	d.began = true
 	version, _ := getText(m.result, "protocolVersion")
+	d.version = version
 	if d.session.ProtocolVersion != "" && version != d.session.ProtocolVersion {
 		d.note("%s: the new server speaks %s, the recorded one %s", d.session.ID, version, d.session.ProtocolVersion)
 	}
