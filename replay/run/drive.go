@@ -43,6 +43,7 @@ type driver struct {
 	gathers bool
 	version string // that the new server chose
 	first   []byte // the params of the latest request for a first page
+	lost    bool   // what the recording lost was said
 	told    bool   // that tools were listed again
 
 	paid  time.Time // until then the requests so far are paid for (Options.Rate)
@@ -124,7 +125,7 @@ func (d *driver) run(ctx context.Context, s *session.Session, steps []*step, ope
 	// Ids go on over the sessions, so that each names one request of the new recording.
 	d.byID, d.flight, d.over, d.silent, d.asked, d.began = map[string]*step{}, nil, Skip{}, 0, 0, false
 	d.lists, d.pages, d.more = catalog.NewBuilder(), map[*step]*catalog.Request{}, nil
-	d.first, d.told, d.batch, d.gathers, d.version = nil, false, nil, false, ""
+	d.lost, d.first, d.told, d.batch, d.gathers, d.version = false, nil, false, nil, false, ""
 	if s.Era != session.EraStateless && s.Connection.Initialize == nil {
 		d.handshake(ctx)
 	}
@@ -164,6 +165,11 @@ func (d *driver) note(format string, args ...any) {
 
 // step sends one step, or says why not.
 func (d *driver) step(ctx context.Context, st *step) {
+	if st.lost && !d.lost {
+		// The same as after a skipped call (recorder.md 5.3): it may have been a write.
+		d.taint, d.lost = true, true
+		d.note("%s: before %s (%s) the recording lost some of what the host sent: that is not sent again", d.session.ID, st.ref(), st.name())
+	}
 	// Recorded order: what had been answered, or cancelled, before this was sent
 	// (recorder.md 5.5).
 	d.settle(ctx, func(f *flight) bool { return d.opts.Sequential && f.expected() || f.before(st.seq) })

@@ -33,6 +33,9 @@ func recorded(t *testing.T, text string) *Recording {
 			fmt.Sscan(l[1:], &ms)
 			at += ms * 1e6
 			continue
+		case '!': // a gap in what the client sent
+			r.Add(record.Record{Kind: record.KindGap, At: at, Gap: &record.Gap{FirstSeq: int64(len(r.Records)) + 1, LastSeq: int64(len(r.Records)) + 1, Why: "disk full",
+				Streams: map[record.From]record.GapStream{record.Client: {Bytes: 10, Frames: 1}}}})
 		case '>', '<':
 			from := record.Client
 			if l[0] == '<' {

@@ -110,6 +110,7 @@ func TestSkipsAndTaint(t *testing.T) {
 		{"a replaced credential", both(2, "get", `{"key":"********"}`, ok), "get:skipped:masked", Options{AllowAll: true}, true},
 		{"only some tools", both(2, "get", `{}`, ok) + both(3, "set", `{}`, ok) + both(4, "get", `{}`, ok),
 			"get:sent set:left-out:left-out get:sent:tainted", Options{Only: []string{"get"}}, false},
+		{"after a gap in what the client sent", both(2, "get", `{}`, ok) + "\n!" + both(3, "get", `{}`, ok), "get:sent get:sent:tainted", Options{}, false},
 		{"left-out reads do not taint", both(2, "get", `{}`, ok) + both(3, "set", `{}`, ok),
 			"get:left-out:left-out set:sent", Options{Only: []string{"set"}, Allow: []string{"set"}}, false},
 		{"an id of null", "\n" + `> {"id":null,"method":"tools/call","params":{"name":"get","arguments":{}}}`, "get:skipped:no-id", Options{}, true},

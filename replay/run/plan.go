@@ -49,6 +49,8 @@ type step struct {
 	tool    string            // that permission is asked for; empty: the method's own
 	alone   bool              // it was sent when an answer had come since the step before it
 	masked  bool
+	// lost: what the client sent before it is not all on record.
+	lost bool
 	// unclear: its params name the tool, or the task, in a way that servers read differently.
 	unclear bool
 	// round is the request that this one resumes: it answers the input that was asked for.
@@ -209,6 +211,14 @@ func (p *Plan) session(s *session.Session, masked *Masks) {
 	}
 	steps := p.Steps[first:]
 	slices.SortStableFunc(steps, func(a, b *step) int { return cmp.Compare(a.seq, b.seq) })
+	for _, g := range s.Gaps {
+		if g.Streams[record.Client].Bytes == 0 && g.HTTP[record.Client] == (record.GapHTTP{}) {
+			continue
+		}
+		for _, st := range steps {
+			st.lost = st.lost || st.seq > g.FirstSeq
+		}
+	}
 	// Answers in order, to tell which requests went out together.
 	var answers []int64
 	for _, st := range steps {
