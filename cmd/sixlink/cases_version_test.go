@@ -148,6 +148,12 @@ func TestCaseFutureVersion(t *testing.T) {
 			}
 			if v.Name == "newer-minor" {
 				h.newerMinor(t, path, verdict.Verdict)
+				if s := h.run(t, "sixlink", "diff", "--fail-on", "any", real, path); s.code != exitGood {
+					t.Errorf("diff: status %d, %s%s", s.code, s.out, s.err)
+				}
+				if s := h.run(t, "sixlink", "replay", "run", "--dry-run", "--allow-all", path); s.code != exitGood {
+					t.Errorf("replay run: status %d, %s%s", s.code, s.out, s.err)
+				}
 				return
 			}
 			if v.Name == "plain" {
@@ -170,6 +176,12 @@ func TestCaseFutureVersion(t *testing.T) {
 			for _, verb := range []string{"show", "cat"} {
 				s := h.run(t, "sixlink", verb, path)
 				if noTrace(t, s); s.code != exitUnknown || verb == "show" && len(s.out) != 0 || !bytes.Contains(s.err, []byte(path)) {
+					t.Errorf("%s: status %d, stdout %.200q, stderr %q", verb, s.code, s.out, s.err)
+				}
+			}
+			for _, verb := range [][]string{{"replay", "serve", path}, {"replay", "run", "--dry-run", path}, {"replay", "run", path, "--", "server"}, {"diff", real, path}, {"diff", path, real}, {"verify", path, "--", "server"}} {
+				s := h.run(t, append([]string{"sixlink"}, verb...)...)
+				if noTrace(t, s); s.code != exitUnknown || verb[0] != "verify" && len(s.out) != 0 || !bytes.Contains(append(s.err, s.out...), []byte(path)) {
 					t.Errorf("%s: status %d, stdout %.200q, stderr %q", verb, s.code, s.out, s.err)
 				}
 			}

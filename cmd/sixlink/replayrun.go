@@ -11,6 +11,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,6 +24,7 @@ import (
 	"github.com/sixlink/sixlink/proxy/bridge"
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
+	"github.com/sixlink/sixlink/record/visible"
 	replayrun "github.com/sixlink/sixlink/replay/run"
 )
 
@@ -138,6 +142,25 @@ func (f *rerunFlags) open(s stdio, name, path string) (*source, error) {
 	return &source{l, p}, nil
 }
 
+// onlyCalled tells that --only names no tool that any of the recordings calls: nothing
+// would be sent, and nothing could be found.
+func (f *rerunFlags) onlyCalled(called []string) error {
+	if len(f.opts.Only) == 0 {
+		return nil
+	}
+	for _, t := range f.opts.Only {
+		if slices.Contains(called, t) {
+			return nil
+		}
+	}
+	slices.Sort(called)
+	is := "no tool is called in what is recorded"
+	if called = slices.Compact(called); len(called) > 0 {
+		is = "recorded are calls of " + visible.String(strings.Join(called[:min(len(called), 20)], ", "))
+	}
+	return fmt.Errorf("--only %s: %s", strings.Join(f.opts.Only, ", "), is)
+}
+
 // masksOf finds the messages that hold replaced credentials.
 func masksOf(path string, limit int64) (*replayrun.Masks, error) {
 	r, err := record.Open(path, record.Options{MaxDecompressed: limit, Reuse: true})
@@ -169,7 +192,27 @@ func (f *rerunFlags) rerun(ctx context.Context, s stdio, name string, src *sourc
 	// As for record: the recorder's thread must not take the relay's place.
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2)
 	clean := func(l string) string { return l }
-	say := func(l string) { fmt.Fprintf(s.err, "sixlink %s: %s\n", name, clean(l)) }
+	line := &progress{}
+	if !f.verbose { // then the server's own lines are there
+		line = newProgress(s.err, time.Now())
+	}
+	var saying sync.Mutex // the relay's goroutines say things, too
+	say := func(l string) {
+		saying.Lock()
+		defer saying.Unlock()
+		line.clear()
+		fmt.Fprintf(s.err, "sixlink %s: %s\n", name, clean(l))
+	}
+	defer func() {
+		saying.Lock()
+		defer saying.Unlock()
+		line.clear()
+	}()
+	src.plan.Progress = func(done, total int) {
+		saying.Lock()
+		defer saying.Unlock()
+		line.tell(time.Now(), "%s: %d of %d requests", visible.String(filepath.Base(src.path)), done, total)
+	}
 	if f.opts.AllowAll {
 		say("--allow-all: EVERY recorded call is sent to the new server, also those that write or delete")
 	}
@@ -264,6 +307,9 @@ func replayRunVerb() *verb {
 			return fail(s, v.name, err, exitUnknown)
 		}
 		defer src.Close()
+		if err := f.onlyCalled(src.plan.Tools()); err != nil {
+			return fail(s, v.name, err, exitUsage)
+		}
 		r := &rerun{}
 		if dry {
 			r.report = src.plan.Dry()

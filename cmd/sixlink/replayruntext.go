@@ -52,7 +52,11 @@ func runText(w io.Writer, r *replayrun.Report, dry, all bool) {
 		}
 	}
 	if tainted > 0 {
-		fmt.Fprintf(w, "%s after the first skipped one: tainted, they compare by outcome and shape only\n", count(int64(tainted), "call"))
+		after := "the first skipped one"
+		if len(r.Skipped()) == 0 {
+			after = "what was not sent"
+		}
+		fmt.Fprintf(w, "%s after %s: tainted, they compare by outcome and shape only\n", count(int64(tainted), "call"), after)
 	}
 	switch {
 	case r.Interrupt:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,6 +98,14 @@ func verifyVerb() *verb {
 			return fail(s, v.name, err, exitUsage)
 		}
 		r.decide()
+		var called []string
+		for _, one := range r.all {
+			called = append(called, one.tools...)
+		}
+		if err := f.onlyCalled(called); err != nil {
+			r.reasons = append(r.reasons, reason{nil, err.Error()})
+			r.code = cmp.Or(r.code, exitUnknown)
+		}
 		show := func() error {
 			return deliver(s.out, out, func(w io.Writer) error {
 				if format == "json" {
@@ -144,6 +153,7 @@ func newName(paths []string, i int) string {
 type verified struct {
 	path  string
 	id    string
+	tools []string // that it calls
 	run   *rerun
 	diff  *diff.Result
 	err   error // it could not be driven or compared
@@ -160,6 +170,7 @@ func (f *rerunFlags) verify(ctx context.Context, s stdio, name, path string, t *
 		return v
 	}
 	defer src.Close()
+	v.tools = src.plan.Tools()
 	v.id, v.files, v.live = src.header.ID, src.reader.Files(), src.end.State == record.Live
 	if v.run, v.err = f.rerun(ctx, s, name, src, t, out); v.err != nil {
 		return v

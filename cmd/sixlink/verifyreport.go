@@ -248,7 +248,7 @@ func (r *verification) text(w io.Writer, o diff.TextOptions, all bool) error {
 	fmt.Fprintf(w, "%s: %s\n", verifyWords[r.code], count(int64(len(r.all)), "recording"))
 	for _, why := range r.reasons {
 		if why.of != nil {
-			why.text = filepath.Base(why.of.path) + ": " + why.text
+			why.text = filepath.Base(why.of.path) + ": " + strings.TrimPrefix(why.text, why.of.path+": ")
 		}
 		fmt.Fprintf(w, "  %s\n", visible.String(why.text))
 	}

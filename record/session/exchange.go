@@ -420,6 +420,9 @@ func (p *channel) outcome(o *open, m *message, w where) ExchangeState {
 		if text, isText := in.text(fMessage); isText {
 			ex.Error.Message = clip(text, maxText)
 		}
+		if at := m.at(fError); ok && !w.made && at.End-at.Start > len(ex.Error.Message)+bareError {
+			ex.Error.Whole = p.value(w.line, at)
+		}
 		if !ok {
 			ex.Error.Message = clip(string(m.token(fError)), maxText)
 			o.note(FlagBadError, w.seq, w.from, "the error is no object")
@@ -453,6 +456,9 @@ func (p *channel) outcome(o *open, m *message, w where) ExchangeState {
 	}
 	return ExchangeResult
 }
+
+// bareError is how long an error is, in bytes, beside its message: {"code":-32603,"message":""}.
+const bareError = 30
 
 // maxText is how many bytes of a peer's prose are kept: messages, reasons, error texts.
 const maxText = 2 << 10

@@ -265,6 +265,9 @@ type RPCError struct {
 	// NoCode says that the answer was an HTTP status alone (RawCode), without a
 	// JSON-RPC error of the server's.
 	NoCode bool
+	// Whole is where all of the error stands, if it has more than a code and the message as
+	// it is here: data, or a longer message.
+	Whole Value
 }
 
 // CallState is how a call ended (wire.md 3.3).

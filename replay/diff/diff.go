@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
@@ -87,6 +88,8 @@ type Result struct {
 	// Undecided are questions that the recordings cannot answer.
 	Undecided []Undecided
 	Compared  Compared
+	// Asked counts the calls and requests of A that there were to compare.
+	Asked int
 	// Noise counts values that differ and count for nothing, by the reason: a matcher,
 	// tolerance, ignored, learned, substituted.
 	Noise map[string]int
@@ -151,10 +154,11 @@ func (r *Result) Count(c Class) int {
 	return n
 }
 
-// Nothing tells that nothing could be compared.
+// Nothing tells that nothing could be compared: where the server was asked for
+// anything, none of that; a handshake and a catalog are enough where it was not.
 func (r *Result) Nothing() bool {
 	c := r.Compared
-	return c.Calls+c.Requests+c.Catalogs+c.Sessions == 0
+	return c.Calls+c.Requests == 0 && (r.Asked > 0 || c.Catalogs+c.Sessions == 0)
 }
 
 // Open tells that a question is open which may hide a breaking difference.
@@ -210,7 +214,8 @@ type differ struct {
 	openIDs  []string // in the order found
 	used     []bool   // of opts.Ignore
 	times    map[string]*times
-	shape    bool // nothing more can be compared than shapes
+	renamed  *strings.Replacer // of opts.Same
+	shape    bool              // nothing more can be compared than shapes
 	err      error
 }
 
@@ -226,7 +231,7 @@ func newDiffer(a, b *Recording, opts Options) (*differ, error) {
 		opts.FailOn = FailBreaking
 	}
 	side := func(r *Recording) Side { return Side{r.ID, r.Path, r.Torn, r.Gaps, len(r.Sessions)} }
-	d := &differ{a: a, b: b, opts: opts, matchers: m, open: map[string]*Undecided{}, used: make([]bool, len(opts.Ignore)), times: map[string]*times{},
+	d := &differ{a: a, b: b, opts: opts, matchers: m, open: map[string]*Undecided{}, used: make([]bool, len(opts.Ignore)), times: map[string]*times{}, renamed: renames(opts.Same),
 		res: &Result{A: side(a), B: side(b), Noise: map[string]int{}, FailOn: opts.FailOn, Tools: map[string]*Tool{}, Dropped: map[Class]int{}}}
 	d.kept.dropped = d.res.Dropped
 	whole := func(l record.Level) bool { return l == record.LevelFull || l == record.LevelRaw || l == "" }
@@ -240,9 +245,11 @@ func newDiffer(a, b *Recording, opts Options) (*differ, error) {
 func (d *differ) run() {
 	pairs, restA, restB := d.pairSessions()
 	for _, p := range pairs {
+		d.res.Asked += len(p.a.asked) - p.a.skipped(d.opts.LeftOut)
 		d.sessions(p)
 	}
 	for _, s := range restA {
+		d.res.Asked += len(s.asked) - s.skipped(d.opts.LeftOut)
 		d.missingSession(s)
 	}
 	for _, s := range restB {

@@ -517,3 +517,61 @@ func TestRulesPage(t *testing.T) {
 		seen[r.ID] = true
 	}
 }
+
+// All of a protocol error counts: its data, and what stands far back in its message.
+func TestTheWholeOfAnError(t *testing.T) {
+	long := strings.Repeat("x", 3000)
+	for name, c := range map[string]struct {
+		a, b string
+		want []string
+	}{
+		"the same data":         {`error{"code":-32602,"message":"m","data":{"a":1,"b":2}}`, `error{"data":{"b":2,"a":1},"message":"m","code":-32602}`, nil},
+		"other data":            {`error{"code":-32602,"message":"m","data":{"field":"city","allowed":["a","b"]}}`, `error{"code":-32602,"message":"m","data":{"field":"town","allowed":["a","b"]}}`, []string{"/error/data/field"}},
+		"data is gone":          {`error{"code":-32602,"message":"m","data":{"field":"city","allowed":["a","b"]}}`, `error{"code":-32602,"message":"m"}`, []string{"/error/data"}},
+		"data is new":           {`error{"code":-32602,"message":"m"}`, `error{"code":-32602,"message":"m","data":{"field":"city","allowed":["a","b"]}}`, []string{"/error/data"}},
+		"the end of a long one": {`error{"code":-32602,"message":"` + long + `a"}`, `error{"code":-32602,"message":"` + long + `b"}`, []string{"/error/message"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := compare(t, ended("a", monday, [3]string{"t", "{}", c.a}), ended("b", tuesday, [3]string{"t", "{}", c.b}), byDefault())
+			var got []string
+			for _, f := range r.Findings {
+				if f.Rule != diff.ErrorText {
+					t.Errorf("rule %s", f.Rule)
+				}
+				got = append(got, f.Path)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("%s %q", d, said(r))
+			}
+		})
+	}
+}
+
+// Where the server was asked and none of it could be compared, a handshake and a
+// catalog that are the same are no pass.
+func TestNothingThatWasAskedIsCompared(t *testing.T) {
+	ok := result(`{"a":1}`)
+	open := exchanges("a", monday, [3]string{"t", "{}", ""})
+	open.State = record.Torn
+	b := ended("b", tuesday, [3]string{"t", "{}", ok})
+	r := compare(t, open, b, byDefault())
+	if r.ExitCode() != 3 || !r.Nothing() {
+		t.Errorf("exit code %d: %q", r.ExitCode(), said(r))
+	}
+	// What was left out on purpose was not asked for.
+	opts := byDefault()
+	opts.LeftOut = map[string]string{diff.CallID(4, -1): "--only"}
+	if r := compare(t, ended("a", monday, [3]string{"t", "{}", ok}), ended("b", tuesday), opts); r.Asked != 0 || r.ExitCode() != 0 {
+		t.Errorf("asked %d, exit code %d: %q", r.Asked, r.ExitCode(), said(r))
+	}
+}
+
+// Two minted values may have changed places.
+func TestMintedValuesThatChangedPlaces(t *testing.T) {
+	opts := diff.Options{Same: map[string]string{"note-aaaa": "note-bbbb", "note-bbbb": "note-aaaa"}}
+	text := func(s string) string { return result(`{"content":[{"type":"text","text":"` + s + `"}]}`) }
+	a, b := ended("a", monday, [3]string{"t", "{}", text("kept note-aaaa, then note-bbbb")}), ended("b", tuesday, [3]string{"t", "{}", text("kept note-bbbb, then note-aaaa")})
+	if r := compare(t, a, b, opts); len(said(r)) > 0 {
+		t.Errorf("%q", said(r))
+	}
+}

@@ -171,8 +171,10 @@ func newMatchers(names []string, tolerance *Tolerance) (*matchers, error) {
 type pairing struct {
 	uuids [2]map[string]string // each side's, and what stands for it on the other
 	same  map[string]string    // values of A, and what the caller says stands for them in B
-	old   []string             // those, the longest first
-	span  [2]moments           // of the sessions
+	// renamed puts those in the place of the others in a text: at once, since a value may
+	// stand for another one of the list.
+	renamed *strings.Replacer
+	span    [2]moments // of the sessions
 }
 
 // moments are two times by the wall clock, in nanoseconds since 1970; ok: known.
@@ -239,12 +241,8 @@ func (m *matchers) text(c *calling, name, x, y string) (why []string, ok bool) {
 			}
 		}
 	}
-	if len(c.old) > 0 {
-		z := x
-		for _, o := range c.old {
-			z = strings.ReplaceAll(z, o, c.same[o])
-		}
-		if z != x {
+	if c.renamed != nil {
+		if z := c.renamed.Replace(x); z != x {
 			why = append(why, noiseSame)
 			if x = z; x == y {
 				return why, true

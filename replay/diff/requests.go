@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,17 +34,7 @@ func (d *differ) sessions(p *pair) {
 	d.callOrder(p, both)
 	ctx := &pairing{same: d.opts.Same, span: [2]moments{p.a.span(), p.b.span()}}
 	ctx.uuids = [2]map[string]string{{}, {}}
-	for old := range d.opts.Same {
-		if len(old) >= minSubstituted {
-			ctx.old = append(ctx.old, old)
-		}
-	}
-	slices.SortFunc(ctx.old, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
+	ctx.renamed = d.renamed
 	calls, requests := 0, 0
 	for i := range both {
 		d.request(p, &both[i], ctx)
@@ -62,6 +53,25 @@ func (d *differ) sessions(p *pair) {
 		c.Sessions++
 	}
 	d.res.Pairs = append(d.res.Pairs, Pair{A: p.a.ID, B: p.b.ID, Basis: p.basis, ServerA: p.a.Server, ServerB: p.b.Server, Client: p.a.Client, Calls: calls, Requests: requests})
+}
+
+// renames are the minted values that are looked for within other texts, the longest
+// first. nil: none.
+func renames(same map[string]string) *strings.Replacer {
+	var old, pairs []string
+	for o := range same {
+		if len(o) >= minSubstituted {
+			old = append(old, o)
+		}
+	}
+	slices.SortFunc(old, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	for _, o := range old {
+		pairs = append(pairs, o, same[o])
+	}
+	if pairs == nil {
+		return nil
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // minSubstituted is how long a minted value must be to be looked for within other
@@ -632,9 +642,19 @@ func (d *differ) errors(p *pair, q *two, ctx *pairing) {
 		}
 	})
 	v.compare(top.member("code"), code(a), code(b), 0)
-	if !q.shape {
-		v.compare(top.member("message"), quoted(a.Message), quoted(b.Message), 0)
+	if q.shape {
+		return
 	}
+	x, y := d.members(a), d.members(b)
+	v.objects(top, object(x), object(y), 0)
+}
+
+// members are those of a protocol error but its code.
+func (d *differ) members(e *session.RPCError) []jsonscan.Member {
+	if all, ok := jsonscan.Object(d.bytes(e.Whole)); ok {
+		return without(all, "code")
+	}
+	return []jsonscan.Member{{Name: "message", Value: quoted(e.Message)}}
 }
 
 func code(e *session.RPCError) []byte {

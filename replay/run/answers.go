@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -109,10 +110,10 @@ func (d *driver) reply(method string, params []byte, open []string) answer {
 		a.said.Why = err.Error()
 		return a
 	}
-	if action, _ := getText(b, "action"); method == methodElicit && action == "accept" {
+	if method == methodElicit && accepts(b) {
 		if how != ByEqual {
 			// A consent to another question is none.
-			a.said.Why = "the recorded consent is to another question"
+			a.said.Why = anotherQuestion
 			return a
 		}
 		for _, tool := range open {
@@ -159,18 +160,24 @@ func (d *driver) find(method, key string) (*reply, How) {
 	return nil, Declined
 }
 
-// consent goes through the answers of an input round: what a person accepted becomes
-// a decline where the tool is not allowed by name. refused counts those.
-func (d *driver) consent(tool string, responses []byte) (text []byte, refused int) {
-	if d.opts.consents(tool) {
-		return responses, 0
+const anotherQuestion = "the recorded consent is to another question"
+
+// accepts tells whether any server could read a consent in an answer: of two members
+// either may hold, and some parsers take "Action" for "action".
+func accepts(answer []byte) bool {
+	all, _ := members(answer)
+	return slices.ContainsFunc(all, func(m member) bool {
+		v := answer[m.start:m.end]
+		b, err := jsontext.AppendUnquote(nil, v)
+		return strings.EqualFold(m.name, "action") && (err != nil || strings.EqualFold(string(b), "accept"))
+	})
+}
+
+// questionOf is a request of the server's within an input round, in one spelling, without
+// its _meta.
+func questionOf(request []byte) string {
+	if params := get(request, "params"); params != nil {
+		request = with(request, "params", spelling(params))
 	}
-	all, _ := members(responses)
-	var patches []patch
-	for _, m := range all {
-		if action, _ := getText(responses[m.start:m.end], "action"); action == "accept" {
-			patches = append(patches, patch{m.start, m.end, `{"action":"decline"}`})
-		}
-	}
-	return patched(responses, patches), len(patches)
+	return spelling(request)
 }

@@ -261,6 +261,9 @@ func TestInputRounds(t *testing.T) {
 		{"consent for an allowed tool", Options{Allow: []string{"get"}}, round, asks("k1"), `"inputResponses":{"k1":{"action":"accept","content":{}}},"requestState":"s2"}`, false},
 		{"no consent for a tool that is only read-only", Options{}, round, asks("k1"), `"inputResponses":{"k1":{"action":"decline"}},"requestState":"s2"}`, true},
 		{"other keys", Options{Allow: []string{"get"}}, round, asks("k9"), `"inputResponses":{"k9":{"action":"accept","content":{}}},"requestState":"s2"}`, false},
+		{"consent to another question", Options{Allow: []string{"get"}}, strings.Replace(round, `"params":{}}},"requestState"`, `"params":{"message":"one?"}}},"requestState"`, 1), asks("k1"),
+			`"inputResponses":{"k1":{"action":"decline"}},"requestState":"s2"}`, false},
+		{"a consent that only some parsers see", Options{}, strings.Replace(round, `{"action":"accept",`, `{"Action":"accept","action":"decline",`, 1), asks("k1"), `"inputResponses":{"k1":{"action":"decline"}},"requestState":"s2"}`, true},
 		{"no input needed", Options{}, round, nil, `"arguments":{"a":1}}`, false},
 		{"a masked state", Options{Allow: []string{"get"}}, strings.Replace(round, `"requestState":"s1"}}
 < {"id":3`, `"requestState":"**"}}

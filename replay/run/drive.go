@@ -19,6 +19,7 @@ type driver struct {
 	plan   *Plan
 	opts   *Options
 	report *Report
+	passed int // steps, of all sessions
 
 	// Of the session at hand.
 	session *session.Session
@@ -37,6 +38,13 @@ type driver struct {
 	clock int64
 	pages map[*step]*catalog.Request
 	more  []byte // the request for a page that the recording does not have
+	// What of a batch is to be sent, while it is put together.
+	batch   [][]byte
+	gathers bool
+	version string // that the new server chose
+	first   []byte // the params of the latest request for a first page
+	lost    bool   // what the recording lost was said
+	told    bool   // that tools were listed again
 
 	paid  time.Time // until then the requests so far are paid for (Options.Rate)
 	taint bool
@@ -117,11 +125,19 @@ func (d *driver) run(ctx context.Context, s *session.Session, steps []*step, ope
 	// Ids go on over the sessions, so that each names one request of the new recording.
 	d.byID, d.flight, d.over, d.silent, d.asked, d.began = map[string]*step{}, nil, Skip{}, 0, 0, false
 	d.lists, d.pages, d.more = catalog.NewBuilder(), map[*step]*catalog.Request{}, nil
+	d.lost, d.first, d.told, d.batch, d.gathers, d.version = false, nil, false, nil, false, ""
 	if s.Era != session.EraStateless && s.Connection.Initialize == nil {
 		d.handshake(ctx)
 	}
-	for _, st := range steps {
+	for i, st := range steps {
+		if d.plan.Progress != nil {
+			d.plan.Progress(d.passed, len(d.plan.Steps))
+		}
 		d.step(ctx, st)
+		d.passed++
+		if i+1 == len(steps) || steps[i+1].seq != st.seq {
+			d.flush()
+		}
 	}
 	d.settle(ctx, func(*flight) bool { return true })
 	how := d.lines.close()
@@ -149,6 +165,11 @@ func (d *driver) note(format string, args ...any) {
 
 // step sends one step, or says why not.
 func (d *driver) step(ctx context.Context, st *step) {
+	if st.lost && !d.lost {
+		// The same as after a skipped call (recorder.md 5.3): it may have been a write.
+		d.taint, d.lost = true, true
+		d.note("%s: before %s (%s) the recording lost some of what the host sent: that is not sent again", d.session.ID, st.ref(), st.name())
+	}
 	// Recorded order: what had been answered, or cancelled, before this was sent
 	// (recorder.md 5.5).
 	d.settle(ctx, func(f *flight) bool { return d.opts.Sequential && f.expected() || f.before(st.seq) })
@@ -156,6 +177,7 @@ func (d *driver) step(ctx context.Context, st *step) {
 		// A host that pipes a file in sends its calls before it has seen the list. We
 		// have to know what the new server says of the tool.
 		d.settle(ctx, func(f *flight) bool { return f.ex.Method == methodTools })
+		d.relist(ctx)
 	}
 	by, skip, params := d.decide(ctx, st)
 	if skip.Rule != "" {
@@ -173,8 +195,31 @@ func (d *driver) step(ctx context.Context, st *step) {
 		st.done, st.skip = skipped, d.over
 		return
 	}
+	if by != "named" && by != "allowed" {
+		// What it says of its tools may have changed while we waited.
+		d.relist(ctx)
+		if st.sent, skip = d.permitted(st); skip.Rule != "" {
+			st.done, st.skip = skipped, skip
+			d.taint = d.taint || d.opts.taints(st)
+			return
+		}
+	}
 	st.taint = d.taint && st.ex.Method == methodCall
+	d.gathers = d.batched(st)
 	d.send(st, params)
+	d.gathers = false
+}
+
+// permitted decides by the new server's catalog as of now.
+func (d *driver) permitted(st *step) (by string, skip Skip) {
+	if d.over.Rule != "" {
+		return "", d.over
+	}
+	now, old := d.held()
+	if by, skip = d.opts.permit(st, now, true); old && (by == "read-only" || by == "idempotent") {
+		return "", Skip{SkipUnlisted, "the new server's tools have changed since it listed them; --allow " + st.tool}
+	}
+	return by, skip
 }
 
 // before tells whether the recorded client waited for f before it sent what has seq.
@@ -196,8 +241,7 @@ func (d *driver) decide(ctx context.Context, st *step) (by string, skip Skip, pa
 	if ctx.Err() != nil {
 		return none(SkipStopped, "sixlink was told to end")
 	}
-	now, _ := d.lists.Held(d.clock)
-	if by, skip = d.opts.permit(st, now, true); skip.Rule != "" {
+	if by, skip = d.permitted(st); skip.Rule != "" {
 		return "", skip, nil
 	}
 	if st.kind == initialized {
@@ -258,44 +302,68 @@ func orFiller(key string) string {
 	return key
 }
 
-// resume fits the answers of an input round to what the new server asked for.
+// resume fits the answers of an input round to what the new server asked for. What a
+// person accepted becomes a decline where the tool is not allowed by name, or where the
+// question is another one (recorder.md 5.2).
 func (d *driver) resume(st *step, params []byte) ([]byte, Skip) {
 	responses := get(params, "inputResponses")
 	if responses == nil {
 		return params, Skip{}
 	}
-	then, _ := members(responses)
-	now, _ := members(get(st.round.result, "inputRequests"))
-	has := func(name string) bool {
-		return slices.ContainsFunc(now, func(m member) bool { return m.name == name })
+	var questions []byte
+	if v := st.round.ex.Result; !v.IsZero() {
+		if b, err := v.Bytes(); err == nil {
+			questions = get(b, "inputRequests")
+		}
 	}
-	missing := slices.ContainsFunc(then, func(m member) bool { return !has(m.name) })
+	asks := get(st.round.result, "inputRequests")
+	then, ok := members(responses)
+	if !ok {
+		return params, Skip{}
+	}
+	now, _ := members(asks)
+	missing := slices.ContainsFunc(then, func(m member) bool {
+		return !slices.ContainsFunc(now, func(n member) bool { return n.name == m.name })
+	})
 	if missing && len(then) != len(now) {
 		return nil, Skip{SkipLost, "the new server asks for other input than the recorded one"}
 	}
-	if missing {
-		// Keys that the server makes up anew: they stand in the same order.
-		out := []byte{'{'}
-		for i, m := range then {
-			if i > 0 {
-				out = append(out, ',')
+	same, out := true, []byte{'{'}
+	for i, m := range then {
+		name := m.name
+		if missing {
+			name = now[i].name // keys that the server makes up anew stand in the same order
+		}
+		if name != m.name {
+			same = false
+			d.report.Carried = append(d.report.Carried, Carried{Session: st.session.ID, ID: st.ref(), At: "/inputResponses/" + m.name, From: st.round.ref(),
+				FromAt: "/inputRequests", Was: spelt("s" + m.name), Is: spelt("s" + name)})
+		}
+		response := responses[m.start:m.end]
+		if accepts(response) {
+			why := ""
+			switch then, now := get(questions, m.name), get(asks, name); {
+			case !d.opts.consents(st.tool):
+				why = "a consent is replayed only for a tool that is allowed by name; --allow " + cmp.Or(st.tool, st.ex.Method)
+			case then == nil, now == nil, questionOf(then) != questionOf(now):
+				why = anotherQuestion
 			}
-			out, _ = jsontext.AppendQuote(out, now[i].name)
-			out = append(append(out, ':'), responses[m.start:m.end]...)
-			if m.name != now[i].name {
-				d.report.Carried = append(d.report.Carried, Carried{Session: st.session.ID, ID: st.ref(), At: "/inputResponses/" + m.name, From: st.round.ref(),
-					FromAt: "/inputRequests", Was: spelt("s" + m.name), Is: spelt("s" + now[i].name)})
+			if why != "" {
+				same, response = false, []byte(`{"action":"decline"}`)
+				d.report.Answers = append(d.report.Answers, Answered{Session: st.session.ID, Method: methodElicit, How: Rewrote, Partial: why != anotherQuestion, Why: why})
+				d.taint = d.taint || why != anotherQuestion
 			}
 		}
-		responses = append(out, '}')
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out, _ = jsontext.AppendQuote(out, name)
+		out = append(append(out, ':'), response...)
 	}
-	responses, refused := d.consent(st.tool, responses)
-	if refused > 0 {
-		d.report.Answers = append(d.report.Answers, Answered{Session: st.session.ID, Method: methodElicit, How: Rewrote, Partial: true,
-			Why: "a consent is replayed only for a tool that is allowed by name; --allow " + cmp.Or(st.tool, st.ex.Method)})
-		d.taint = true
+	if same {
+		return params, Skip{} // as recorded, byte for byte
 	}
-	return with(params, "inputResponses", string(responses)), Skip{}
+	return with(params, "inputResponses", string(append(out, '}'))), Skip{}
 }
 
 // pay waits until the next request is due (Options.Rate). What was sent together goes

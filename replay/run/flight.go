@@ -36,6 +36,9 @@ func (d *driver) send(st *step, params []byte) {
 		d.clock++
 		cursor, has := getText(params, "cursor")
 		d.pages[st] = d.lists.Request(d.clock, cursor, has)
+		if !has {
+			d.first = params
+		}
 	}
 	st.id = d.write(st, st.ex.Method, params)
 }
@@ -61,7 +64,12 @@ func (d *driver) write(st *step, method string, params []byte) int {
 	if params != nil {
 		line = append(append(line, `,"params":`...), oneLine(params)...)
 	}
-	d.lines.out.put(append(line, "}\n"...))
+	line = append(line, '}')
+	if d.gathers {
+		d.batch = append(d.batch, line)
+	} else {
+		d.lines.out.put(append(line, '\n'))
+	}
 	return id
 }
 
@@ -115,6 +123,7 @@ func (d *driver) wait(ctx context.Context, until time.Time, done func() bool) {
 		if d.over.Rule != "" || done() || !until.IsZero() && !now.Before(until) {
 			return
 		}
+		d.flush() // what is waited for may be in it
 		if !until.IsZero() && (due.IsZero() || until.Before(due)) {
 			due = until
 		}

@@ -33,12 +33,18 @@ func recorded(t *testing.T, text string) *Recording {
 			fmt.Sscan(l[1:], &ms)
 			at += ms * 1e6
 			continue
+		case '!': // a gap in what the client sent
+			r.Add(record.Record{Kind: record.KindGap, At: at, Gap: &record.Gap{FirstSeq: int64(len(r.Records)) + 1, LastSeq: int64(len(r.Records)) + 1, Why: "disk full",
+				Streams: map[record.From]record.GapStream{record.Client: {Bytes: 10, Frames: 1}}}})
 		case '>', '<':
 			from := record.Client
 			if l[0] == '<' {
 				from = record.Server
 			}
-			line := `{"jsonrpc":"2.0",` + strings.TrimPrefix(l[2:], "{")
+			line := l[2:]
+			if line[0] == '{' { // else a batch, as it stands
+				line = `{"jsonrpc":"2.0",` + line[1:]
+			}
 			rec := r.AddLine(from, at, line, "\n")
 			if i := strings.IndexByte(line, '*'); i >= 0 && from == record.Client {
 				rec.Masked = []record.Mask{{Off: int64(i), Len: int64(strings.Count(line, "*"))}}

@@ -42,8 +42,9 @@ func (m *Masks) in(seq, exchange int64) int {
 	if m == nil {
 		return 0
 	}
+	n := m.lines[seq] // a bridge's messages are lines and bodies of exchanges, both
 	if exchange != 0 {
-		return m.exchanges[exchange]
+		n += m.exchanges[exchange]
 	}
-	return m.lines[seq]
+	return n
 }

@@ -98,6 +98,9 @@ func (o *Options) permit(st *step, now *catalog.List, known bool) (by string, sk
 	case st.masked:
 		return "", Skip{SkipMasked, "it holds a credential that the recording replaced"}
 	}
+	if st.unclear && !o.AllowAll {
+		return "", Skip{SkipUnread, "its params do not say in one way alone which tool is meant; servers differ in what they read there"}
+	}
 	if st.tool == "" && method != methodCall {
 		switch {
 		case named[method]:

@@ -22,9 +22,11 @@ type Recording struct {
 type Plan struct {
 	Recording string
 	Steps     []*Step
-	opts      Options
-	sessions  []*session.Session
-	replies   map[*session.Session][]*reply
+	// Progress is told, before each step, how many of how many are behind us. nil: nobody is.
+	Progress func(done, total int)
+	opts     Options
+	sessions []*session.Session
+	replies  map[*session.Session][]*reply
 }
 
 // kind is what a step sends.
@@ -47,6 +49,10 @@ type step struct {
 	tool    string            // that permission is asked for; empty: the method's own
 	alone   bool              // it was sent when an answer had come since the step before it
 	masked  bool
+	// lost: what the client sent before it is not all on record.
+	lost bool
+	// unclear: its params name the tool, or the task, in a way that servers read differently.
+	unclear bool
 	// round is the request that this one resumes: it answers the input that was asked for.
 	round *step
 	// resumed and paged: a later step is the next round of this one, or its next page.
@@ -120,6 +126,7 @@ const (
 	methodTaskGet    = "tasks/get"
 	noteInitialized  = "notifications/initialized"
 	noteCancelled    = "notifications/cancelled"
+	noteChanged      = "notifications/tools/list_changed"
 )
 
 // NewPlan reads the recording's requests. Its error says that the options name what
@@ -141,6 +148,17 @@ func NewPlan(rec *Recording, opts Options) (*Plan, error) {
 	}
 	p.rounds()
 	return p, nil
+}
+
+// Tools are the names of the tools that are called, each once.
+func (p *Plan) Tools() []string {
+	var all []string
+	for _, st := range p.Steps {
+		if st.ex != nil && st.ex.Method == methodCall && st.tool != "" && !slices.Contains(all, st.tool) {
+			all = append(all, st.tool)
+		}
+	}
+	return all
 }
 
 // session makes the steps of a session.
@@ -174,10 +192,12 @@ func (p *Plan) session(s *session.Session, masked *Masks) {
 		}
 		if st.call != nil {
 			st.tool = st.call.Tool
+			st.unclear = ex.Method == methodCall && !says(ex, "name", st.tool)
 		} else if strings.HasPrefix(ex.Method, "tasks/") {
 			if params, err := ex.Params.Bytes(); err == nil {
 				if id, ok := getText(params, "taskId"); ok && tasks[id] != nil {
 					st.call, st.tool = tasks[id], tasks[id].Tool
+					st.unclear = !says(ex, "taskId", id)
 				}
 			}
 		}
@@ -191,6 +211,14 @@ func (p *Plan) session(s *session.Session, masked *Masks) {
 	}
 	steps := p.Steps[first:]
 	slices.SortStableFunc(steps, func(a, b *step) int { return cmp.Compare(a.seq, b.seq) })
+	for _, g := range s.Gaps {
+		if g.Streams[record.Client].Bytes == 0 && g.HTTP[record.Client] == (record.GapHTTP{}) {
+			continue
+		}
+		for _, st := range steps {
+			st.lost = st.lost || st.seq > g.FirstSeq
+		}
+	}
 	// Answers in order, to tell which requests went out together.
 	var answers []int64
 	for _, st := range steps {
@@ -204,6 +232,27 @@ func (p *Plan) session(s *session.Session, masked *Masks) {
 		st.alone = i == 0 || k > 0 && answers[k-1] > steps[i-1].seq
 	}
 	p.sessions = append(p.sessions, s)
+}
+
+// says tells whether every server reads this text in the member of that name: parsers
+// differ in which of two members holds, and some take "Name" for "name".
+func says(ex *session.Exchange, name, text string) bool {
+	if ex.Params.IsZero() {
+		return false
+	}
+	params, err := ex.Params.Bytes()
+	if err != nil {
+		return false
+	}
+	all, _ := members(params)
+	n := 0
+	for _, m := range all {
+		if strings.EqualFold(m.name, name) {
+			n++
+		}
+	}
+	is, ok := getText(params, name)
+	return ok && n == 1 && is == text
 }
 
 // onlyStateIsMasked tells whether the request's requestState is filler: the recorder

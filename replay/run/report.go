@@ -154,6 +154,7 @@ func (p *Plan) Dry() *Report {
 				skip = fromSkipped(from)
 			}
 		}
+		taint = taint || st.lost
 		st.taint = taint && st.ex != nil && st.ex.Method == methodCall
 		st.sent, st.skip = by, skip
 		if skip.Rule != "" {

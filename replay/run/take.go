@@ -23,6 +23,9 @@ func (d *driver) take(m message) {
 		delete(d.byID, id)
 		d.silent = 0
 		d.answered(st, m)
+	case m.method == noteChanged:
+		d.clock++
+		d.lists.Changed(d.clock)
 	}
 }
 
@@ -117,6 +120,7 @@ func (d *driver) opened(st *step, m message) {
 	}
 	d.began = true
 	version, _ := getText(m.result, "protocolVersion")
+	d.version = version
 	if d.session.ProtocolVersion != "" && version != d.session.ProtocolVersion {
 		d.note("%s: the new server speaks %s, the recorded one %s", d.session.ID, version, d.session.ProtocolVersion)
 	}
@@ -138,7 +142,7 @@ func (d *driver) listed(f *flight, m message) {
 	}
 	next, has := getText(m.result, "nextCursor")
 	d.lists.Answer(page, d.clock, get(m.result, "tools"), next, has)
-	l, _ := d.lists.Held(d.clock)
+	l, _ := d.held()
 	if !has || l == nil || l.Stuck || len(l.Pages) > maxPages || f.paged {
 		return
 	}

@@ -48,6 +48,10 @@ type MissDifference struct {
 	Live     string `json:"live,omitzero"`
 }
 
+// notShown stands for a live value where the recording hides a credential: a report that
+// goes into a CI log must not have another one.
+const notShown = "another value, not shown"
+
 // nearest finds the recorded request that differs least.
 func (s *Server) nearest(m *Miss, p *play, method string, params []byte) {
 	var best *event
@@ -98,6 +102,9 @@ func (s *Server) nearest(m *Miss, p *play, method string, params []byte) {
 		in := "arguments"
 		if d.Params {
 			in = "params"
+		}
+		if len(best.masked) > 0 && strings.ContainsAny(d.Recorded, "*…") {
+			d.Live = notShown // what stands there is likely to be a credential, too
 		}
 		m.Differences = append(m.Differences, MissDifference{visible.String(d.Path), in, visible.String(d.Recorded), visible.String(d.Live)})
 	}
