@@ -179,9 +179,9 @@ var transport = &http.Transport{DisableCompression: true}
 // wait waits until something is true of a response.
 func (c *webClient) wait(x *webSaid, what string, f func(*liveBody) bool) bool {
 	c.t.Helper()
-	timer := time.AfterFunc(5*time.Second, func() { c.mu.Lock(); c.cond.Broadcast(); c.mu.Unlock() })
+	timer := time.AfterFunc(time.Minute, func() { c.mu.Lock(); c.cond.Broadcast(); c.mu.Unlock() })
 	defer timer.Stop()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for lb := c.live[x]; !f(lb); c.cond.Wait() {
@@ -208,7 +208,7 @@ func TestRecordedHTTPClientCannotTell(t *testing.T) {
 			if m := endpoint.FindSubmatch(all[0].body); m != nil { // steps count bytes
 				id = strings.Repeat("m", len(m[1])-bytes.IndexByte(m[1], '=')-1)
 			}
-			s, err := New(tape, Config{Mint: func() string { return id }})
+			s, err := New(tape, Config{Mint: func() string { return id }, Patience: slow})
 			if err != nil {
 				t.Skip(err)
 			}
