@@ -134,6 +134,9 @@ func (r *rules) callAt(records []report.Record) *callSeen {
 }
 
 func (r *rules) call() {
+	if row := r.row("noRepeatedIdenticalCall"); row != nil {
+		r.add(find("repeated-call").of(r.tool(firstQuoted(row.Reason))).says(rowText(row)).at(row.Records))
+	}
 	bad := r.badArguments()
 	for i := range bad {
 		r.badArgument(&bad[i])
@@ -155,7 +158,6 @@ func (r *rules) call() {
 // badArgument looks for why one value was wrong.
 func (r *rules) badArgument(b *badArgument) {
 	p := b.tool.param(b.pointer)
-	n := len(r.spot.Causes)
 	switch b.class {
 	case "hallucinated-param":
 		f := find("parameter-guessed").of(b.tool).about(b.top()).says(b.text).at(b.records)
@@ -180,7 +182,7 @@ func (r *rules) badArgument(b *badArgument) {
 				says(b.text, fmt.Sprintf("the description of %s has no example of a value that fits", name(p.name))).at(b.records))
 		}
 	}
-	if len(r.spot.Causes) > n {
+	if r.spot.tells(b.tool, b.top()) {
 		return
 	}
 	id := "value-not-told"
@@ -257,12 +259,12 @@ func (r *rules) refusal(c *callSeen) {
 }
 
 // byText are the arguments that the text of an error is about: those that it names, else
-// the only one that there is.
+// the only one that there is where the arguments were at fault.
 func (r *rules) byText(c *callSeen) []badArgument {
 	names := c.entry.names()
 	var out []badArgument
 	for _, n := range names {
-		if len(names) == 1 || mentions(c.errText, n) && len(n) > 1 {
+		if len(names) == 1 && (len(c.wrong) > 0 || c.code == predicate.CodeInvalidParams) || mentions(c.errText, n) && len(n) > 1 {
 			out = append(out, badArgument{tool: c.entry, pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(n), call: c, records: c.record(),
 				text: fmt.Sprintf("record %d of %s was answered: %s", c.seq, name(c.tool), predicate.Quoted(c.errText))})
 		}

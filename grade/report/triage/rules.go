@@ -87,7 +87,20 @@ func (f *found) of(tools ...*toolSeen) *found {
 // about says what of a tool it is about.
 func (f *found) about(key string) *found { f.key = key; return f }
 
-func (r *rules) add(f *found) { r.spot.add(f) }
+func (r *rules) add(f *found) {
+	if t := r.example.t; len(t.Parts) == 0 {
+		for i := range f.records { // which names no recording, having one
+			f.records[i].Recording = t.Recording
+		}
+	}
+	r.spot.add(f)
+}
+
+// tells says whether a cause of the spot is about that of the tool already.
+func (s *Spot) tells(t *toolSeen, about string) bool {
+	suffix := "\x00" + t.server + "\x00" + t.name + "\x00" + about
+	return slices.ContainsFunc(s.Causes, func(l *Likely) bool { return strings.HasSuffix(l.key, suffix) })
+}
 
 func (s *Spot) add(f *found) {
 	c := causeOf(f.id)

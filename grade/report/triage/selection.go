@@ -96,6 +96,9 @@ func (r *rules) selection() {
 				r.add(f)
 			}
 		}
+		if len(c.extra) == 0 && t.Facts.Calls > 0 && reason != chain.CallsOutOfOrder {
+			r.add(find("passed-over").of(mine).says(fmt.Sprintf("%s was expected, and none of the trial's calls (%d) is to it", name(m), t.Facts.Calls)))
+		}
 		if len(c.extra) == 0 && t.Facts.Calls == 0 && (t.Conversation == nil || len(t.Conversation.HostOnly) == 0) {
 			r.add(find("nothing-called").of(mine).says(name(m) + " was expected, and the trial has no call"))
 		}
@@ -111,9 +114,6 @@ func (r *rules) selection() {
 	}
 	if row := r.row("noDeprecatedToolCalled"); row != nil {
 		r.add(find("deprecated-tool").of(r.tool(firstQuoted(row.Reason))).says(rowText(row)).at(row.Records))
-	}
-	if row := r.row("noRepeatedIdenticalCall"); row != nil {
-		r.add(find("repeated-call").of(r.tool(firstQuoted(row.Reason))).says(rowText(row)).at(row.Records))
 	}
 	if row := r.row("toolCalledBefore"); row != nil || reason == chain.CallsOutOfOrder {
 		f := find("order-not-told").says(r.spot.Text)

@@ -23,10 +23,10 @@ func oneLine(s string) string { return limited(s, maxLine) }
 // sentence is a longer one.
 func sentence(s string) string { return limited(s, maxText) }
 
-// limited is the beginning of a text, its secrets taken out, safe to print.
+// limited is the beginning of a text, safe to print. The verdict's texts have their secrets
+// taken out; other texts of calls must be quoted ([predicate.Quoted], which does that).
 func limited(s string, n int) string {
-	s = predicate.Scrub(cutBytes(s, 4*n+64))
-	s = visible.String(s)
+	s = visible.String(cutBytes(s, 4*n+64))
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

@@ -184,7 +184,7 @@ func notLookedAt(l *looker, g *gathering, out *Report) []string {
 	case l == nil:
 		list = append(list, "descriptions and schemas of tools, arguments, results and texts of errors: give the recordings, or their folder, after the verdict")
 	case l.missing > 0:
-		text := fmt.Sprintf("what is in %s: give every file", plural(l.missing, "recording")+" that is not at hand or cannot be read")
+		text := fmt.Sprintf("what is in %s not at hand, or not readable: give every file", plural(l.missing, "recording"))
 		for _, why := range l.unread {
 			text += "; " + why
 		}
