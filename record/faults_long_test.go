@@ -260,7 +260,7 @@ func TestFaultSlowDiskInside(t *testing.T) {
 		}
 		time.Sleep(time.Until(start.Add(time.Duration(lines) * time.Millisecond)))
 	}
-	live, err := drain(r.Path())
+	live, err := drainWith(r.Path(), nil)
 	visible := int64(0)
 	for _, rec := range live {
 		visible += int64(len(rec.Data)) + int64(len(rec.EOL))
@@ -446,7 +446,7 @@ func TestFaultDiskHangs(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the recording's end holds up the process")
 	}
-	live, err := drain(r.Path())
+	live, err := drainWith(r.Path(), nil)
 	observed(t, "the longest call took %v, a flush of 50 ms gave up after %v, the end came back: %s; %d frames of before are readable",
 		longest.Round(time.Microsecond), flush.Round(time.Millisecond), closed, len(frames(live)))
 	close(let)
@@ -548,7 +548,7 @@ func TestFaultDribbleForAnHour(t *testing.T) {
 		// The last byte was offered 100 ms before.
 		onDisk := func() {
 			synctest.Wait()
-			recs, err := drain(r.Path())
+			recs, err := drainWith(r.Path(), nil)
 			if got := reconstruct(recs, Server); err != nil || got != sent.String() {
 				t.Errorf("after %d bytes %d are in the file, %v", sent.Len(), len(got), err)
 			}

@@ -592,10 +592,8 @@ func dirNames(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// drain reads all, and looks at the order of seqs.
-func drain(path string) (recs []*Record, err error) { return drainWith(path, nil) }
-
-// drainWith is drain with decoders: the records are good until they are used again.
+// drainWith reads all, and looks at the order of seqs.
+// The records are good until the decoders are used again.
 func drainWith(path string, decoders *Decoders) (recs []*Record, err error) {
 	r, err := Open(path, Options{MaxDecompressed: 64 << 20, Decoders: decoders})
 	if err != nil {

@@ -94,7 +94,7 @@ func gradeVerb() *verb {
 		}
 		var source report.Source
 		if o.format != "text" { // whose bytes are those of report without recordings
-			source = &recordingSource{paths: verdict.Paths, opts: record.Options{MaxDecompressed: limit}, key: key}
+			source = &recordingSource{paths: verdict.Paths, opts: record.Options{MaxDecompressed: limit}, key: key, talks: &talks}
 		}
 		if err := o.verdictReport(s, shape, report.Of(verdict), source); err != nil {
 			return fail(s, v.name, err, exitUnknown)

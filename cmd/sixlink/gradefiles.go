@@ -71,6 +71,7 @@ func gradeJoined(s stdio, name string, paths []string, limit int64, key string, 
 	r := joinTalks(distinct(append(cs, got.attached...)), got.wires, !t.find)
 	if talks.any() {
 		tellJoin(s, name, r)
+		talks.joined = r
 	}
 	gradePlain(s, name, paths, limit, key, &joins{grade.Talks(r), grade.Groups(r)}, g)
 	return nil

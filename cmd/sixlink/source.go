@@ -8,13 +8,15 @@ import (
 
 	"github.com/sixlink/sixlink/grade/report"
 	"github.com/sixlink/sixlink/record"
+	"github.com/sixlink/sixlink/record/host"
 )
 
 // recordingSource reads the recordings of a report when it asks for them.
 type recordingSource struct {
 	paths map[string]string // by the recordings' ids
 	opts  record.Options
-	key   string // of sessions over HTTP
+	key   string     // of sessions over HTTP
+	talks *talkFlags // what was joined beside the recordings
 }
 
 // sourceOf finds the recordings that a verdict names among files. What none of its trials
@@ -57,7 +59,19 @@ func (s *recordingSource) Recording(id string) (*report.Recording, func(), error
 		return nil, nil, fmt.Errorf("%s: is another recording now", path)
 	}
 	out := &report.Recording{Path: path, Header: l.header, End: l.end, Sessions: l.sessions, Clock: l.clock}
-	if lines, err := l.talk.Lines(); err == nil && lines != nil { // one that is not whole tells no story
+	lines, err := l.talk.Lines()
+	if err != nil {
+		lines = nil // one that is not whole tells no story
+	}
+	if named := s.talks.of(id); lines == nil && len(named) > 0 {
+		var b bytes.Buffer
+		if err := host.Write(&b, named...); err != nil {
+			l.Close()
+			return nil, nil, err
+		}
+		lines = b.Bytes()
+	}
+	if lines != nil {
 		out.Conversation = bytes.Split(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"))
 	}
 	if err := s.stderr(out); err != nil {
@@ -89,6 +103,10 @@ func (s *recordingSource) stderr(out *report.Recording) error {
 			return nil
 		}
 		left -= len(rec.Data)
+		if n := len(out.Stderr); rec.Cont && n > 0 { // a line that came in parts
+			out.Stderr[n-1].Text += string(rec.Data)
+			continue
+		}
 		out.Stderr = append(out.Stderr, report.Line{Seq: rec.Seq, At: rec.At, Text: string(rec.Data)})
 	}
 }

@@ -21,6 +21,21 @@ type talkFlags struct {
 	paths  []string
 	format string
 	find   bool
+	joined *join.Result // what grading joined, for the report
+}
+
+// of are the transcripts that joined with a recording.
+func (t *talkFlags) of(recording string) (cs []*host.Conversation) {
+	if t == nil || t.joined == nil {
+		return nil
+	}
+	for i := range t.joined.Conversations {
+		c := &t.joined.Conversations[i]
+		if c.Verdict != join.NotJoined && slices.ContainsFunc(c.Sessions, func(p join.Part) bool { return t.joined.Wires[p.Wire].Recording == recording }) {
+			cs = append(cs, c.Talk)
+		}
+	}
+	return cs
 }
 
 func (t *talkFlags) add(fs *pflag.FlagSet, named bool) {

@@ -157,11 +157,16 @@ func (f *filler) place(n *node) (from, to int64) {
 func (f *filler) touched(n *node) bool {
 	from, to := f.place(n)
 	for _, m := range f.masked {
-		if m.Off >= from && m.Off+m.Len <= to {
+		if within(m, from, to) {
 			return true
 		}
 	}
 	return false
+}
+
+// within tells whether a span, of which a hostile recording may say anything, lies there.
+func within(m mask.Span, from, to int64) bool {
+	return m.Len >= 0 && m.Len <= to-from && m.Off >= from && m.Off <= to-m.Len
 }
 
 func (f *filler) string(n *node, path []string) *node {
@@ -179,7 +184,7 @@ func (f *filler) string(n *node, path []string) *node {
 		form = appendText(form, []byte(t))
 	}
 	for _, m := range f.masked {
-		if m.Off < at || m.Off+m.Len > to-1 {
+		if !within(m, at, to-1) {
 			continue
 		}
 		text(m.Off)
