@@ -258,13 +258,12 @@ func (r *rules) refusal(c *callSeen) {
 	r.namesNoInput(c, said)
 }
 
-// byText are the arguments that the text of an error is about: those that it names, else
-// the only one that there is where the arguments were at fault.
+// byText are the arguments that the text of an error names.
 func (r *rules) byText(c *callSeen) []badArgument {
 	names := c.entry.names()
 	var out []badArgument
 	for _, n := range names {
-		if len(names) == 1 && (len(c.wrong) > 0 || c.code == predicate.CodeInvalidParams) || mentions(c.errText, n) && len(n) > 1 {
+		if mentions(c.errText, n) && len(n) > 1 {
 			out = append(out, badArgument{tool: c.entry, pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(n), call: c, records: c.record(),
 				text: fmt.Sprintf("record %d of %s was answered: %s", c.seq, name(c.tool), predicate.Quoted(c.errText))})
 		}

@@ -115,7 +115,7 @@ func (p *printer) spot(s *Spot) {
 			p.wrapped("     - ", e)
 		}
 		if len(c.Records) > 0 {
-			p.wrapped("     records: ", recordList(c.Records))
+			p.wrapped("     records: ", Records(c.Records))
 		}
 		for k := range c.Tools {
 			p.tool(&c.Tools[k])
@@ -145,8 +145,8 @@ func (p *printer) tool(t *Tool) {
 	}
 }
 
-// recordList names records; those of several recordings with the recording's id.
-func recordList(list []report.Record) string {
+// Records names records; those of several recordings with the recording's id.
+func Records(list []report.Record) string {
 	several := false
 	for _, x := range list {
 		several = several || x.Recording != list[0].Recording
