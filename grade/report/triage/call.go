@@ -141,8 +141,10 @@ func (r *rules) call() {
 	for i := range bad {
 		r.badArgument(&bad[i])
 	}
-	for _, c := range r.calls() {
-		r.refusal(c)
+	for _, c := range r.calls() { // what else failed is the response link's
+		if len(c.wrong) > 0 || c.code == predicate.CodeInvalidParams || slices.ContainsFunc(bad, func(b badArgument) bool { return b.call == c }) {
+			r.refusal(c)
+		}
 	}
 	l := r.example.link
 	if l == nil || l.Reason != chain.ReasonProtocolError {

@@ -171,7 +171,7 @@ func (l *looker) session(rec *report.Recording, s *session.Session, whole bool) 
 				st.emptyAt = append(st.emptyAt, at)
 			}
 		}
-		if (c.State == session.CallToolError || c.State == session.CallProtocolError) && len(erring) < maxErring {
+		if refused(c) && st.entry != nil && len(erring) < maxErring {
 			erring[c.Tool] = true
 		}
 		limits = limits || c.Arguments.Len() > 0
@@ -202,6 +202,11 @@ func (l *looker) session(rec *report.Recording, s *session.Session, whole bool) 
 		}
 	}
 	return out
+}
+
+// refused tells of a call whose arguments may be what the server found wrong.
+func refused(c *session.Call) bool {
+	return c.State == session.CallToolError || c.State == session.CallProtocolError && c.Error != nil && c.Error.Code == predicate.CodeInvalidParams
 }
 
 // toolsOf are the tools that a session called, by name.

@@ -189,40 +189,65 @@ func (p *param) accepted() []string {
 var (
 	lists   = regexp.MustCompile(`(?i)\b(?:one of|either|expected|allowed|valid|must be|should be|supported|choose from|options|permitted|accepts?)\b`)
 	quoted  = regexp.MustCompile("[\"'`“‘]([^\"'`“”‘’\\n]{1,60})[\"'`”’]")
-	bracket = regexp.MustCompile(`[\[({]([^\[\](){}\n]{3,300})[\])}]`)
-	listing = regexp.MustCompile(`[\w.-]+(?:\s*[,|/]\s*(?:or\s+|and\s+)?[\w.-]+)+(?:\s+(?:or|and)\s+[\w.-]+)?|[\w.-]+\s+or\s+[\w.-]+`)
-	parts   = regexp.MustCompile(`\s*[,|/]\s*(?:or\s+|and\s+)?|\s+(?:or|and)\s+`)
+	between = regexp.MustCompile(`^\s*[,|/]?\s*(?:or|and)?\s*$`)
+	bracket = regexp.MustCompile(`^[^\[({\n]{0,40}[\[({]([^\[\](){}\n]{3,300})[\])}]`)
+	// A list of bare words: behind a colon, "one of" or "are", or with bars between.
+	listing = regexp.MustCompile(`^(?:(?:\s+[\w-]+){0,3}?(?:\s*:|\s+are:?|\s+one of:?)|\s*:)\s*([\w.-]+(?:\s*[,|]\s*(?:or\s+|and\s+)?[\w.-]+)*(?:\s+(?:or|and)\s+[\w.-]+)?)|^\s+(?:one of\s+)?([\w.-]+(?:\s*\|\s*[\w.-]+)+)`)
+	ofList  = regexp.MustCompile(`^\s+([\w.-]+(?:\s*[,|]\s*(?:or\s+|and\s+)?[\w.-]+)*(?:\s+(?:or|and)\s+[\w.-]+)?)`)
+	parts   = regexp.MustCompile(`\s*[,|]\s*(?:(?:or|and)\s+)?|\s+(?:or|and)\s+`)
 	forms   = regexp.MustCompile(`(?i)\bISO[ -]?8601\b|\bRFC[ -]?3339\b|\bY{4}\b(?:[-/]?M{2})?(?:[-/]?D{2})?|\bdate-time\b|\bUUID\b|\be-?mail address\b|\bmust match \S+|\bpattern \S+|\bE\.164\b`)
 	remedy  = regexp.MustCompile(`(?i)\b(?:must|should|expected|expects|one of|allowed|valid values?|required|requires?|missing|has to|use|try|instead|format|at least|at most|between|greater|less|additional propert|unrecognized)\b`)
 )
+
+// noValues are words that stand where a list of values could: types, and what was sent.
+var noValues = wordSet("string number integer boolean bool object array list null undefined nan received got but not found")
 
 // demands are the values that a text lists, or the form that it demands; nil: neither.
 // It is right about what it sees and may be wrong about what it means.
 func demands(text string) (values []string, form string) {
 	text = cutBytes(text, maxWords)
-	if m := lists.FindStringIndex(text); m != nil {
-		rest := cutBytes(text[m[1]:], 400)
-		for _, q := range quoted.FindAllStringSubmatch(rest, 20) {
-			values = append(values, q[1])
-		}
-		if len(values) > 1 {
-			return values, ""
-		}
-		run := ""
-		if b := bracket.FindStringSubmatch(rest); b != nil {
-			run = b[1]
-		} else if l := listing.FindString(cutBytes(rest, 200)); l != "" {
-			run = l
-		}
-		values = nil
-		for _, v := range parts.Split(run, 20) {
-			if v = strings.Trim(v, " \"'`"); v != "" && len(v) <= 60 && !strings.Contains(v, " ") {
-				values = append(values, v)
-			}
-		}
-		if len(values) > 1 {
+	for _, m := range lists.FindAllStringIndex(text, 8) {
+		if values = listedIn(text[m[0]:m[1]], cutBytes(text[m[1]:], 400)); len(values) > 1 {
 			return values, ""
 		}
 	}
 	return nil, forms.FindString(text)
+}
+
+// listedIn are the values that stand right behind a word of demand: quoted, in brackets, or
+// bare; nil where they are types, or fewer than two.
+func listedIn(word, rest string) []string {
+	var values []string
+	last := -1
+	for _, q := range quoted.FindAllStringSubmatchIndex(rest, 20) {
+		if last < 0 && q[0] > 40 || last >= 0 && !between.MatchString(rest[last:q[0]]) {
+			break
+		}
+		values, last = append(values, rest[q[2]:q[3]]), q[1]
+	}
+	if len(values) < 2 {
+		run := ""
+		if m := bracket.FindStringSubmatch(rest); m != nil {
+			run = m[1]
+		} else if m := ofList.FindStringSubmatch(rest); m != nil && strings.EqualFold(word, "one of") {
+			run = m[1]
+		} else if m := listing.FindStringSubmatch(rest); m != nil {
+			run = m[1] + m[2]
+		}
+		values = nil
+		for _, v := range parts.Split(run, 20) {
+			if v = strings.Trim(v, " \"'`.;"); v != "" && len(v) <= 60 && !strings.ContainsAny(v, " /") {
+				values = append(values, v)
+			}
+		}
+	}
+	for _, v := range values {
+		if noValues[strings.ToLower(v)] {
+			return nil
+		}
+	}
+	if len(values) < 2 {
+		return nil
+	}
+	return values
 }

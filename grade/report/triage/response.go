@@ -28,7 +28,9 @@ func (r *rules) response() {
 		}
 	}
 	results := r.row("toolResultContains", "toolResultMatches", "toolResultMatchesSchema")
-	r.weakResults(results != nil)
+	if results != nil {
+		r.weakResults(true)
+	}
 	if len(r.spot.Causes) > before {
 		return
 	}
