@@ -70,6 +70,7 @@ func verbs() []*verb {
 		reportVerb(),
 		compareVerb(),
 		historyVerb(),
+		triageVerb(),
 		replayVerb(),
 		diffVerb(),
 		verifyVerb(),

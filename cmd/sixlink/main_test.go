@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		"shop":     shop,
 		"buyer":    buyer,
 		"rig":      rig,
+		"examples": examples,
 	})
 }
 

@@ -56,6 +56,9 @@ func Write(w io.Writer, v *report.Verdict, o Options) error {
 	if o.Source != nil {
 		r.recordings(p, v)
 	}
+	if err := r.triage(p, v); err != nil {
+		return err
+	}
 	return r.finish(p)
 }
 

@@ -18,7 +18,7 @@ var assets embed.FS
 
 // scripts are the files of the script in the order in which they are put together; all
 // of them share one function's scope.
-var scripts = []string{"base.js", "words.js", "marks.js", "lists.js", "run.js", "case.js", "trial.js", "timeline.js", "call.js", "talk.js", "catalog.js", "matrix.js", "ab.js", "main.js"}
+var scripts = []string{"base.js", "words.js", "marks.js", "lists.js", "run.js", "case.js", "trial.js", "timeline.js", "call.js", "talk.js", "catalog.js", "matrix.js", "triage.js", "ab.js", "main.js"}
 
 var (
 	script = together("(function () {\n\"use strict\";\n", scripts, "}());\n")

@@ -2,7 +2,7 @@
 
 function views() {
   if (run.mode === "recording") return [["#/", run.trials.length > 1 ? "Sessions" : "Session"], ["#/catalog", "Catalog"]];
-  return [["#/", "Run"], ["#/runs", "Executions"], ["#/matrix", "Matrix"], ["#/catalog", "Catalog"]];
+  return [["#/", "Run"], ["#/runs", "Executions"], ["#/matrix", "Matrix"], ["#/triage", "Triage"], ["#/catalog", "Catalog"]];
 }
 
 function route(first) {
@@ -27,10 +27,11 @@ function route(first) {
   else if (parts[0] === "trial") viewTrial(view, n);
   else if (parts[0] === "runs") viewExecutions(view);
   else if (parts[0] === "matrix") viewMatrix(view);
+  else if (parts[0] === "triage") viewTriage(view);
   else if (parts[0] === "catalog") { if (parts.length > 1) viewCatalog(view, n); else viewCatalogs(view); }
   else if (parts[0] === "ab") viewAB(view, n, /^\d{1,7}$/.test(parts[2] || "") ? +parts[2] : -1);
   else lost(view);
-  const here = { case: "", trial: "", ab: "", runs: "runs", matrix: "matrix", catalog: "catalog" }[parts[0]] || "";
+  const here = { case: "", trial: "", ab: "", runs: "runs", matrix: "matrix", triage: "triage", catalog: "catalog" }[parts[0]] || "";
   for (const a of byId("nav").querySelectorAll("a")) {
     if (a.getAttribute("href") === "#/" + here) a.setAttribute("aria-current", "page");
     else a.removeAttribute("aria-current");
