@@ -49,6 +49,15 @@ type Config struct {
 	PID              int
 	// Max is the cap in packed bytes; 0: DefaultMaxRecording.
 	Max int64
+	// RotateSize (packed bytes) and RotateEvery say when another file is begun; 0: never
+	// for that reason.
+	RotateSize  int64
+	RotateEvery time.Duration
+	// MaxTotal (bytes) and MaxAge limit the folder: the oldest closed files of recordings
+	// go, whichever recorder they are of, but none of one that somebody still writes. A
+	// limit makes this recording rotate. 0: there is none.
+	MaxTotal int64
+	MaxAge   time.Duration
 	// Lossless makes Data wait when the recorder cannot keep up.
 	Lossless bool
 	// Masker replaces known credentials; nil at level raw.
@@ -146,6 +155,7 @@ func Begin(cfg Config) (*Recorder, error) {
 		r.stuck.Store(patient)
 		return patient
 	}
+	w.rot.start(&r.cfg, w.name, r.q.event)
 	for i := range r.frames {
 		r.frames[i] = framer{from: directions[i]}
 		if cfg.Masker != nil && !cfg.Masker.Empty() {
@@ -388,6 +398,7 @@ func (r *Recorder) Lossy() bool { return r != nil && (r.broken.Load() || r.w.los
 // run is the recorder's own goroutine. The relay never waits for it.
 func (r *Recorder) run() {
 	defer close(r.done)
+	defer r.w.rot.end()
 	defer r.behind.end()
 	defer r.worker.close()
 	defer r.late.Stop()
