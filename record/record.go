@@ -34,7 +34,7 @@ const (
 	// KindRemoved tells which files went for a limit on the recording or its folder.
 	KindRemoved Kind = "removed"
 	KindCheck   Kind = "check"   // count and CRC of the lines before; takes no seq
-	KindClosing      Kind = "closing" // the last line of a segment; takes no seq
+	KindClosing Kind = "closing" // the last line of a segment; takes no seq
 )
 
 // From is the direction of bytes: who wrote them.

@@ -80,7 +80,7 @@ type syncer struct {
 	sync     func(*os.File) error
 	size     int64 // bytes written
 	due      int   // bytes that were not synced yet
-	step     int // are synced at the latest then
+	step     int   // are synced at the latest then
 	deadline time.Time
 }
 

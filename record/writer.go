@@ -69,8 +69,8 @@ type writer struct {
 	lost   atomic.Bool // anything was lost at all
 	down   atomic.Bool // nothing is written at the moment
 	gaps   atomic.Int64
-	runs   int // bytes of runs since the last check
-	step   int // packed bytes are written at the latest then (see put)
+	runs   int       // bytes of runs since the last check
+	step   int       // packed bytes are written at the latest then (see put)
 	rot    *rotation // nil: the recording is one file
 }
 
