@@ -83,6 +83,12 @@ func baseName(name string) (base string, n int) {
 	return m[1] + suffix, n
 }
 
+// Numbered tells whether a file's name is one that later files of a recording have.
+func Numbered(name string) bool {
+	_, n := baseName(name)
+	return n > 0
+}
+
 // openDir opens the folder for new files, making it (0700) when it is missing.
 // open tells whether everybody may write in it.
 func openDir(dir string) (root *os.Root, open bool, err error) {

@@ -103,9 +103,6 @@ func (e *NotRecordingError) Error() string {
 // Open opens the recording that path stands for (see [Locate]): its first file, or one
 // of its later ones, from which on it is read.
 func Open(path string, opts Options) (*Reader, error) {
-	if opts.MaxDecompressed <= 0 {
-		opts.MaxDecompressed = DefaultMaxDecompressed
-	}
 	path, err := Locate(path)
 	if err != nil {
 		return nil, err
@@ -115,6 +112,9 @@ func Open(path string, opts Options) (*Reader, error) {
 
 // openAt opens the recording whose file is at path.
 func openAt(path string, opts Options) (*Reader, error) {
+	if opts.MaxDecompressed <= 0 {
+		opts.MaxDecompressed = DefaultMaxDecompressed
+	}
 	r := &Reader{path: path, opts: opts, left: opts.MaxDecompressed}
 	if opts.Verify {
 		r.sha = sha256.New()

@@ -58,6 +58,8 @@ type Config struct {
 	// limit makes this recording rotate. 0: there is none.
 	MaxTotal int64
 	MaxAge   time.Duration
+	// MaxMessage cuts longer messages in the recording; 0: none is cut. At least MinMaxMessage.
+	MaxMessage int64
 	// Lossless makes Data wait when the recorder cannot keep up.
 	Lossless bool
 	// Masker replaces known credentials; nil at level raw.

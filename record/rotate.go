@@ -47,7 +47,7 @@ type rotation struct {
 
 // newRotation is nil where one file is asked for.
 func newRotation(cfg *Config, w *writer) *rotation {
-	if !cfg.rotates() {
+	if !cfg.Rotates() {
 		return nil
 	}
 	r := &rotation{size: cfg.segmentBytes(), every: cfg.RotateEvery, shelf: &shelf{}, event: func(*Record) {}}
@@ -66,9 +66,9 @@ func (r *rotation) start(cfg *Config, name string, event func(*Record)) {
 	}
 }
 
-// rotates tells whether the recording is to be kept in several files. Limits on the
+// Rotates tells whether the recording is to be kept in several files. Limits on the
 // folder need files that can go.
-func (c *Config) rotates() bool {
+func (c *Config) Rotates() bool {
 	return c.RotateSize > 0 || c.RotateEvery > 0 || c.MaxTotal > 0 || c.MaxAge > 0
 }
 

@@ -93,6 +93,7 @@ func TestRotationLosesNothing(t *testing.T) {
 		{"by size under pressure", MinRotateSize, 0, 60 * time.Millisecond, 60, 900, func(int) bool { return true }, 8},
 		{"pressure that comes and goes", MinRotateSize, 0, 60 * time.Millisecond, 90, 900, func(i int) bool { return i/7%2 == 0 }, 8},
 		{"a burst in one tick", MinRotateSize, 0, 0, 400, 2000, nil, 8},
+		{"segments larger than a reader takes at once", 512 << 10, 0, 0, 400, 8000, nil, 4},
 		{"a line longer than a segment", MinRotateSize, 0, 60 * time.Millisecond, 10, 100_000, nil, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {

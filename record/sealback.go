@@ -11,7 +11,7 @@ import (
 const (
 	// sealBehind is how many closed files may wait to be sealed. More are left as they
 	// are: valid, only larger.
-	sealBehind = 4
+	sealBehind = 16
 	// sealShare: for each moment of sealing so many pass in which it rests, so that it
 	// takes a fifth of a processor. A thread that only gets time that nobody wants would
 	// hold up the collector on a busy machine.

@@ -76,6 +76,7 @@ func verbs() []*verb {
 		checksVerb(),
 		suiteVerb(),
 		repairVerb(),
+		pruneVerb(),
 		importVerb(),
 		attachVerb(),
 		versionVerb(),

@@ -30,6 +30,7 @@ type recordFlags struct {
 	lossless bool
 	require  bool
 	max      string
+	limits   limitFlags
 	quiet    bool
 	verbose  bool
 	http     httpFlags
@@ -61,6 +62,7 @@ func recordVerb() *verb {
 			fs.BoolVar(&f.lossless, "lossless", false, "let traffic wait rather than lose a record")
 			fs.BoolVar(&f.require, "require-recording", false, "do not run the server when it cannot be recorded")
 			fs.StringVar(&f.max, "max-recording", "1GiB", "keep at most this `SIZE` (packed) of one recording")
+			f.limits.register(fs)
 			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
 			fs.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr where the recording is")
 			f.http.flags(fs)
@@ -205,6 +207,9 @@ func (f recordFlags) config(command []string) (cfg record.Config, homeless, err 
 		cfg.Dir, homeless = filepath.Clean(f.dir), nil
 	default:
 		cfg.Dir = home
+	}
+	if err = f.limits.apply(&cfg); err != nil {
+		return cfg, nil, err
 	}
 	if cfg.Labels, err = labels(os.Getenv("SIXLINK_LABELS"), f.labels); err != nil {
 		return cfg, nil, err
