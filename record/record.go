@@ -295,6 +295,8 @@ type Gap struct {
 	// are those that were open meanwhile, and others that nobody knows of.
 	HTTP map[From]GapHTTP `json:"http,omitzero"`
 	Why  string           `json:"why"`
+	// Cut is set when the gap is the end of a message that is over the limit.
+	Cut *Cut `json:"cut,omitzero"`
 }
 
 // GapStream is what a gap swallowed of one direction.

@@ -152,6 +152,8 @@ func Begin(cfg Config) (*Recorder, error) {
 	r.worker, r.late = newWorker(), time.NewTimer(time.Hour)
 	r.behind.start(r.writeRun)
 	r.q = newQueue(r.now, !cfg.Lossless)
+	r.q.longest, r.q.hashes = cfg.MaxMessage, cfg.Level == LevelFull || cfg.Level == LevelRaw
+	r.q.longBodies = map[bodyKey]*long{}
 	w.patient = func() bool {
 		patient := !r.q.isLossy()
 		r.stuck.Store(patient)
@@ -515,7 +517,11 @@ func (r *Recorder) entry(e *entry) {
 		r.frames[index(e.from)].add(e, r.giveBlock)
 		return
 	}
-	if g := e.event.Gap; g != nil {
+	if g := e.event.Gap; g != nil && g.Cut != nil {
+		for from := range g.Streams {
+			r.frames[index(from)].lost()
+		}
+	} else if g != nil {
 		for from := range g.Streams {
 			r.frames[index(from)].lost()
 		}
