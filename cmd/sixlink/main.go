@@ -133,6 +133,9 @@ func run(s stdio, args []string) int {
 	case err != nil:
 		return usageError(s, v.name, err)
 	}
+	if err := settle(v.name, fs, os.Environ()); err != nil {
+		return usageError(s, v.name, err)
+	}
 	return v.run(s, fs.Args())
 }
 
@@ -171,6 +174,7 @@ func (v *verb) flagSet() *pflag.FlagSet {
 	fs.Usage = func() {}
 	if v.flags != nil {
 		v.flags(fs)
+		configFlag(fs)
 	}
 	return fs
 }

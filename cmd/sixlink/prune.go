@@ -165,7 +165,7 @@ func pruneJSON(s stdio, done *record.Pruned, dry bool) error {
 		LeftBytes int64  `json:"leftBytes"`
 		Over      int64  `json:"over"`
 		Kept      []kept `json:"kept"`
-	}{"sixlink.prune/1", dry, []file{}, done.Left, done.LeftBytes, done.Over, []kept{}}
+	}{"sixlink/prune/1", dry, []file{}, done.Left, done.LeftBytes, done.Over, []kept{}}
 	for _, f := range done.Files {
 		out.Removed = append(out.Removed, file{f.Name, f.Bytes, record.Time{Time: f.Written.UTC()}, strings.TrimPrefix(pruneWhy[f.Why], "--"), f.Recording, f.Segment})
 	}
