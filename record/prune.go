@@ -87,7 +87,6 @@ type fileGroup struct {
 	base  string
 	files []*dirFile // by their numbers
 	live  int8       // whether a writer holds one: 0 is not known
-	taken int8       // whether Where takes it: 0 is not known
 }
 
 const yes, no = 1, -1

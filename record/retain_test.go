@@ -165,10 +165,6 @@ func TestTwoRecordersOnOneFolder(t *testing.T) {
 // What prune takes and what it leaves.
 func TestPrune(t *testing.T) {
 	now := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
-	type file struct {
-		name string
-		days int // old
-	}
 	build := func(t *testing.T) (dir string, live *Recorder) {
 		dir = t.TempDir()
 		rnd := rand.New(rand.NewPCG(5, 6))
