@@ -24,6 +24,7 @@ var lineKinds = map[Kind]func(*Record) any{
 	KindStall:        func(r *Record) any { r.Stall = new(Stall); return r.Stall },
 	KindGap:          func(r *Record) any { r.Gap = new(Gap); return r.Gap },
 	KindClock:        func(r *Record) any { r.Clock = new(Clock); return r.Clock },
+	KindRemoved:      func(r *Record) any { r.Removed = new(Removed); return r.Removed },
 	KindClosing:      func(r *Record) any { r.Closing = new(Closing); return r.Closing },
 	KindConversation: func(r *Record) any { r.Attached = new(Attached); return r.Attached },
 	KindRequest:      func(r *Record) any { r.Request = new(HTTPRequest); return r.Request },

@@ -317,6 +317,8 @@ func (r *Record) payload() any {
 		return r.Attached
 	case KindClock:
 		return r.Clock
+	case KindRemoved:
+		return r.Removed
 	case KindClosing:
 		return r.Closing
 	case KindRequest:

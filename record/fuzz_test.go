@@ -521,7 +521,7 @@ func resealed(t *testing.T, path, dir string, is reading) {
 		t.Fatal(err)
 	}
 	defer dst.Close()
-	if err := repack(src, dst, time.Time{}); err != nil {
+	if _, err := repack(src, dst, time.Time{}, ""); err != nil {
 		if closings := len(is.recs) - len(believed(is.recs, true)); closings < is.end.Segments {
 			return // that is for a repair
 		}

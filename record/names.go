@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -63,6 +65,28 @@ func siblingName(name string, n int) string {
 func segmentName(name string, n int) string {
 	stem, suffix := splitName(name)
 	return fmt.Sprintf("%s.%04d%s", stem, n, suffix)
+}
+
+var numbered = regexp.MustCompile(`^(.*)\.([0-9]{4,9})$`)
+
+// baseName gives the name of the first file of the recording that a file of that name
+// belongs to, and the number in the name; 0 where there is none.
+func baseName(name string) (base string, n int) {
+	stem, suffix := splitName(name)
+	m := numbered.FindStringSubmatch(stem)
+	if m == nil || m[1] == "" {
+		return name, 0
+	}
+	if n, _ = strconv.Atoi(m[2]); n == 0 {
+		return name, 0
+	}
+	return m[1] + suffix, n
+}
+
+// Numbered tells whether a file's name is one that later files of a recording have.
+func Numbered(name string) bool {
+	_, n := baseName(name)
+	return n > 0
 }
 
 // openDir opens the folder for new files, making it (0700) when it is missing.

@@ -50,6 +50,12 @@ type queue struct {
 	gone    []bodyKey
 	classes map[int64]class
 	most    int // of open and of classes: maxBodies
+
+	// Longer messages are cut (longmessage.go); 0: none is.
+	longest    int64
+	hashes     bool // and their hashes told
+	long       [3]long
+	longBodies map[bodyKey]*long
 }
 
 // stream is what the queue knows of one direction.
@@ -93,7 +99,11 @@ func (q *queue) data(from From, p []byte) {
 	at := q.now()
 	for again := false; len(p) > 0; again = true {
 		n := min(len(p), slabSize)
-		q.chunk(from, at, p[:n], again)
+		if q.longest > 0 {
+			q.limit(from, at, p[:n], again)
+		} else {
+			q.chunk(from, at, p[:n], again)
+		}
 		p = p[n:]
 	}
 }
@@ -162,6 +172,9 @@ func (q *queue) end(from From) {
 	}
 	at := q.now()
 	q.flushGap(at)
+	if q.long[index(from)].over {
+		q.endCut(from, at, 0)
+	}
 	e := entry{typ: entryEnd, from: from, after: q.seq, at: at}
 	if st.line && !st.lost {
 		e.seqs = 1
@@ -253,7 +266,11 @@ func (q *queue) body(b *Body, x *bodyExtra, size int) {
 		if n == len(p) {
 			e.end, e.extra = b.End, x
 		}
-		q.piece(k, e, p[:n], size)
+		if q.longest > 0 {
+			q.limitPiece(k, e, p[:n], size)
+		} else {
+			q.piece(k, e, p[:n], size)
+		}
 		if p, off = p[n:], off+int64(n); len(p) == 0 {
 			return
 		}
@@ -334,7 +351,12 @@ func (q *queue) done(exchange int64) {
 	for _, from := range directions[:2] {
 		k := keyOf(exchange, from)
 		if b, open := q.open[k]; open {
-			q.piece(k, entry{typ: entryBody, from: from, exchange: exchange, off: b.next, end: BodyCut}, nil, 0)
+			e := entry{typ: entryBody, from: from, exchange: exchange, off: b.next, end: BodyCut}
+			if q.longest > 0 {
+				q.limitPiece(k, e, nil, 0)
+			} else {
+				q.piece(k, e, nil, 0)
+			}
 		}
 	}
 	delete(q.classes, exchange)
@@ -426,12 +448,13 @@ func (q *queue) openGap(at int64) {
 	for i := range q.streams {
 		// Also where the part that is open has no bytes: some may be held
 		// back (framer.held), and would be lost without a word.
-		if q.streams[i].line && !q.streams[i].lost {
+		if q.streams[i].line && !q.streams[i].lost && !q.long[i].over {
 			q.cut(i, at, true)
 		}
 	}
 	q.gaps++
 	q.gap = &Gap{FirstSeq: q.seq + 1, Streams: map[From]GapStream{}, Why: "queue full: the recorder could not keep up"}
+	q.leaveCuts()
 }
 
 // flushGap queues the record of a loss that is over.

@@ -8,9 +8,8 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 )
 
@@ -50,6 +49,7 @@ type Reader struct {
 	ready   []item
 
 	head     *Header
+	segment  int   // the number of the one at hand
 	last     int64 // seq
 	records  int64 // of the segment
 	sha      hash.Hash
@@ -100,10 +100,18 @@ func (e *NotRecordingError) Error() string {
 	return fmt.Sprintf("%s: %s", e.Path, e.What)
 }
 
-var numbered = regexp.MustCompile(`^(.*)\.[0-9]{4}$`)
-
-// Open opens the recording whose first file (or one of its later ones) is at path.
+// Open opens the recording that path stands for (see [Locate]): its first file, or one
+// of its later ones, from which on it is read.
 func Open(path string, opts Options) (*Reader, error) {
+	path, err := Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	return openAt(path, opts)
+}
+
+// openAt opens the recording whose file is at path.
+func openAt(path string, opts Options) (*Reader, error) {
 	if opts.MaxDecompressed <= 0 {
 		opts.MaxDecompressed = DefaultMaxDecompressed
 	}
@@ -449,6 +457,7 @@ func (r *Reader) header(rec *Record) error {
 	h := rec.Header
 	if r.end.Segments == 0 {
 		r.end.Segments++
+		r.segment = h.Segment
 		r.last = h.FirstSeq - 1
 		return nil
 	}
@@ -462,13 +471,18 @@ func (r *Reader) header(rec *Record) error {
 	if r.closing != nil && r.closing.Last {
 		return fmt.Errorf("segment %d follows the closing line that says it is the last", h.Segment)
 	}
-	if r.closing != nil && h.Prev != r.prevSum {
+	if h.Segment <= r.segment {
+		return fmt.Errorf("segment %d follows segment %d", h.Segment, r.segment)
+	}
+	// Behind a chunk run the next file's header cannot name the hash yet (FORMAT.md 4).
+	bare := h.Prev == "" && rec.Ref.Frame == 0 && rec.Ref.Off == 0
+	if r.closing != nil && h.Segment == r.segment+1 && h.Prev != r.prevSum && !bare {
 		return fmt.Errorf("segment %d does not continue the segment before it (prev %.16s, not %.16s)", h.Segment, h.Prev, r.prevSum)
 	}
 	if h.FirstSeq <= r.last {
 		return fmt.Errorf("segment %d begins at seq %d, after %d", h.Segment, h.FirstSeq, r.last)
 	}
-	r.closing = nil
+	r.closing, r.segment = nil, h.Segment
 	r.end.Segments++
 	r.records = 0
 	if h.FirstSeq > r.last+1 {
@@ -549,18 +563,16 @@ func (r *Reader) ended(err error) error {
 // nextFile goes on with the file of the next segment, if there is one beside
 // this one. A file of that name that is something else is not ours to judge.
 func (r *Reader) nextFile() (bool, error) {
-	segment := r.head.Segment + r.end.Segments
-	dir, name := filepath.Split(r.files[0])
-	stem, suffix := splitName(name)
-	if m := numbered.FindStringSubmatch(stem); m != nil && r.head.Segment > 0 {
-		stem = m[1]
-	}
-	for n := segment; n < segment+nameTries; n++ {
-		path := filepath.Join(dir, segmentName(stem+suffix, n))
-		if !r.continues(path, segment) {
-			continue
+	for {
+		path := r.nextPath()
+		if path == "" {
+			return false, nil
 		}
-		if err := r.openFile(path); err != nil {
+		err := r.openFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a limit took it away meanwhile; others follow
+		}
+		if err != nil {
 			return false, err
 		}
 		if err := r.batch(); err != nil {
@@ -568,18 +580,4 @@ func (r *Reader) nextFile() (bool, error) {
 		}
 		return true, nil
 	}
-	return false, nil
-}
-
-// continues tells whether the file at path is our segment of that number.
-func (r *Reader) continues(path string, segment int) bool {
-	if _, err := os.Lstat(path); err != nil {
-		return false
-	}
-	next, err := Open(path, Options{})
-	if err != nil {
-		return false
-	}
-	defer next.Close()
-	return next.head.ID == r.head.ID && next.head.Segment == segment
 }

@@ -31,8 +31,10 @@ const (
 	KindClock       Kind = "clock"       // wall clock against the monotonic one
 	// KindConversation is a line of a host's transcript that was attached afterwards.
 	KindConversation Kind = "conversation"
-	KindCheck        Kind = "check"   // count and CRC of the lines before; takes no seq
-	KindClosing      Kind = "closing" // the last line of a segment; takes no seq
+	// KindRemoved tells which files went for a limit on the recording or its folder.
+	KindRemoved Kind = "removed"
+	KindCheck   Kind = "check"   // count and CRC of the lines before; takes no seq
+	KindClosing Kind = "closing" // the last line of a segment; takes no seq
 )
 
 // From is the direction of bytes: who wrote them.
@@ -119,6 +121,7 @@ type Record struct {
 	Closing  *Closing
 	Header   *Header
 	Attached *Attached
+	Removed  *Removed
 
 	// Exchange numbers the HTTP exchange of http_request, http_response and body
 	// records, and of what else belongs to one: from 1, in the order of the
@@ -292,6 +295,8 @@ type Gap struct {
 	// are those that were open meanwhile, and others that nobody knows of.
 	HTTP map[From]GapHTTP `json:"http,omitzero"`
 	Why  string           `json:"why"`
+	// Cut is set when the gap is the end of a message that is over the limit.
+	Cut *Cut `json:"cut,omitzero"`
 }
 
 // GapStream is what a gap swallowed of one direction.

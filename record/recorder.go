@@ -49,6 +49,17 @@ type Config struct {
 	PID              int
 	// Max is the cap in packed bytes; 0: DefaultMaxRecording.
 	Max int64
+	// RotateSize (packed bytes) and RotateEvery say when another file is begun; 0: never
+	// for that reason.
+	RotateSize  int64
+	RotateEvery time.Duration
+	// MaxTotal (bytes) and MaxAge limit the folder: the oldest closed files of recordings
+	// go, whichever recorder they are of, but none of one that somebody still writes. A
+	// limit makes this recording rotate. 0: there is none.
+	MaxTotal int64
+	MaxAge   time.Duration
+	// MaxMessage cuts longer messages in the recording; 0: none is cut. At least MinMaxMessage.
+	MaxMessage int64
 	// Lossless makes Data wait when the recorder cannot keep up.
 	Lossless bool
 	// Masker replaces known credentials; nil at level raw.
@@ -141,11 +152,14 @@ func Begin(cfg Config) (*Recorder, error) {
 	r.worker, r.late = newWorker(), time.NewTimer(time.Hour)
 	r.behind.start(r.writeRun)
 	r.q = newQueue(r.now, !cfg.Lossless)
+	r.q.longest, r.q.hashes = cfg.MaxMessage, cfg.Level == LevelFull || cfg.Level == LevelRaw
+	r.q.longBodies = map[bodyKey]*long{}
 	w.patient = func() bool {
 		patient := !r.q.isLossy()
 		r.stuck.Store(patient)
 		return patient
 	}
+	w.rot.start(&r.cfg, w.name, r.q.event)
 	for i := range r.frames {
 		r.frames[i] = framer{from: directions[i]}
 		if cfg.Masker != nil && !cfg.Masker.Empty() {
@@ -388,6 +402,7 @@ func (r *Recorder) Lossy() bool { return r != nil && (r.broken.Load() || r.w.los
 // run is the recorder's own goroutine. The relay never waits for it.
 func (r *Recorder) run() {
 	defer close(r.done)
+	defer r.w.rot.end()
 	defer r.behind.end()
 	defer r.worker.close()
 	defer r.late.Stop()
@@ -502,7 +517,11 @@ func (r *Recorder) entry(e *entry) {
 		r.frames[index(e.from)].add(e, r.giveBlock)
 		return
 	}
-	if g := e.event.Gap; g != nil {
+	if g := e.event.Gap; g != nil && g.Cut != nil {
+		for from := range g.Streams {
+			r.frames[index(from)].lost()
+		}
+	} else if g != nil {
 		for from := range g.Streams {
 			r.frames[index(from)].lost()
 		}

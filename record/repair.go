@@ -36,17 +36,18 @@ func Repair(path, out string, tool string, opts Options) (*Repaired, error) {
 // derive writes a new sealed recording of what can be believed of another, and
 // behind its records those that more adds. verb is for errors.
 func derive(verb, path, out, tool string, opts Options, more func(add func(rec *Record) error) error) (*Repaired, error) {
-	if same(path, out) {
-		return nil, fmt.Errorf("%s: input and output are the same file: %s writes a new one", out, verb)
-	}
 	r, err := Open(path, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
+	if same(r.files[0], out) {
+		return nil, fmt.Errorf("%s: input and output are the same file: %s writes a new one", out, verb)
+	}
 	if locked(r.f) {
 		return nil, fmt.Errorf("%s: %w", path, errHeld)
 	}
+	path = r.files[0]
 	sum, err := fileSum(path)
 	if err != nil {
 		return nil, err
@@ -102,6 +103,7 @@ func rewrite(r *Reader, dst io.Writer, from Derived, more func(add func(rec *Rec
 		open    bool     // a segment is open
 		closing *Closing // its closing line, not written yet: it may have to be the last
 		prev    string
+		segment = -1  // the number of the one at hand
 		at      int64 // of the last record
 	)
 	end := func(last, torn bool) (err error) {
@@ -124,12 +126,17 @@ func rewrite(r *Reader, dst io.Writer, from Derived, more func(add func(rec *Rec
 					return nil, err
 				}
 			}
-			if line, err = appendHeader(line[:0], rec.Line, prev, &from); err != nil {
+			before := prev
+			if rec.Header.Segment != segment+1 {
+				before = rec.Header.Prev // the segment before it is not there
+			}
+			segment = rec.Header.Segment
+			if line, err = appendHeader(line[:0], rec.Line, before, &from); err != nil {
 				return nil, err
 			}
 			if len(line) > maxHeader {
 				// Readers would refuse it: then it does not say where it comes from.
-				if line, err = appendHeader(line[:0], rec.Line, prev, nil); err != nil {
+				if line, err = appendHeader(line[:0], rec.Line, before, nil); err != nil {
 					return nil, err
 				}
 			}

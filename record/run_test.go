@@ -66,7 +66,7 @@ func TestChunkRunsAreTheSameLines(t *testing.T) {
 				sealed := filepath.Join(dir, "sealed")
 				f, _ := os.Open(r.Path())
 				out, _ := os.Create(sealed)
-				if err := repack(f, out, time.Time{}); err != nil {
+				if _, err := repack(f, out, time.Time{}, ""); err != nil {
 					t.Fatalf("seed %d, %s: seal: %v", seed, name, err)
 				}
 				f.Close()

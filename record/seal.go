@@ -20,32 +20,54 @@ var errNoTime = errors.New("sealing takes too long")
 // the file's place. It is given up when it takes longer than limit (and one step of
 // the disk) or anything goes wrong: the file is valid as it is, and repair seals it later.
 func (w *writer) seal(limit time.Duration) error {
-	if free, floor, ok := w.floor(); ok && free-w.pos < floor {
+	s := sealing{root: w.root, f: w.file, src: io.NewSectionReader(w.file, 0, w.pos), size: w.pos, sync: w.sync, deadline: time.Now().Add(limit)}
+	return s.do()
+}
+
+// sealing is the sealing of one file that is not written any more.
+type sealing struct {
+	root     *os.Root
+	f        *os.File
+	src      io.Reader // of its bytes
+	size     int64
+	sync     func(*os.File) error
+	deadline time.Time
+	// prev is the hash of the segment in the file before, for a header that could not
+	// say it yet; empty: it is left as it stands.
+	prev string
+
+	sum    string // of the last segment, when it is done
+	packed int64  // bytes of the sealed file
+}
+
+func (s *sealing) do() error {
+	if free, floor, ok := floorOf(s.f); ok && free-s.size < floor {
 		return errors.New("no space to seal")
 	}
 	// The lock stays with the open file, which is what a reader finds until the rename.
-	name := filepath.Base(w.file.Name())
+	name := filepath.Base(s.f.Name())
 	tmp := name + sealSuffix + randomHex(4)
-	f, err := create(w.root, tmp)
+	f, err := create(s.root, tmp)
 	if err != nil {
 		return err
 	}
-	out := &syncer{f: f, sync: w.sync, step: firstSync, deadline: time.Now().Add(limit)}
-	err = repack(io.NewSectionReader(w.file, 0, w.pos), out, out.deadline)
+	out := &syncer{f: f, sync: s.sync, step: firstSync, deadline: s.deadline}
+	s.sum, err = repack(s.src, out, out.deadline, s.prev)
 	if err == nil {
 		err = out.flush()
 	}
+	s.packed = out.size
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
-	if err == nil && !w.named(name) {
+	if err == nil && !named(s.root, s.f, name) {
 		err = errors.New("the recording's file was moved or removed")
 	}
 	if err == nil {
-		err = w.root.Rename(tmp, name)
+		err = s.root.Rename(tmp, name)
 	}
 	if err != nil {
-		w.root.Remove(tmp)
+		s.root.Remove(tmp)
 	}
 	return err
 }
@@ -56,8 +78,9 @@ func (w *writer) seal(limit time.Duration) error {
 type syncer struct {
 	f        *os.File
 	sync     func(*os.File) error
-	due      int // bytes that were not synced yet
-	step     int // are synced at the latest then
+	size     int64 // bytes written
+	due      int   // bytes that were not synced yet
+	step     int   // are synced at the latest then
 	deadline time.Time
 }
 
@@ -69,6 +92,7 @@ const (
 
 func (s *syncer) Write(p []byte) (int, error) {
 	n, err := s.f.Write(p)
+	s.size += int64(n)
 	if s.due += n; err == nil && s.due >= s.step {
 		err = s.flush()
 	}
@@ -93,37 +117,38 @@ func (s *syncer) flush() error {
 
 // named tells whether the file is still what its name stands for: somebody may
 // have moved it away and begun another recording under the name.
-func (w *writer) named(name string) bool {
-	there, err := w.root.Lstat(name)
+func named(root *os.Root, f *os.File, name string) bool {
+	there, err := root.Lstat(name)
 	if err != nil {
 		return false
 	}
-	ours, err := w.file.Stat()
+	ours, err := f.Stat()
 	return err == nil && os.SameFile(there, ours)
 }
 
 // repack copies the lines of a whole file, checks made anew and chunk runs as
 // lines. Nothing else changes, save what a run left open: the hashes of its
-// segment. A zero deadline means none.
-func repack(src io.Reader, dst io.Writer, deadline time.Time) error {
+// segment. A zero deadline means none. prev, if it is known, is the hash of the segment
+// before the first one; that of the last one is returned.
+func repack(src io.Reader, dst io.Writer, deadline time.Time, prev string) (sum string, err error) {
 	left := int64(1) << 62
 	lr, err := newLineReader(src, 1<<20, 0, &left, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer lr.close()
 	pk, err := newPacker(dst, zstd.SpeedDefault)
 	if err != nil {
-		return err
+		return "", err
 	}
-	s := sealer{pk: pk, deadline: deadline}
+	s := sealer{pk: pk, deadline: deadline, prev: prev}
 	for {
 		it, err := lr.next()
 		if err == io.EOF {
-			return pk.endFrame()
+			return s.prev, pk.endFrame()
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		for line := it.line; ; {
 			if it.run != nil {
@@ -136,7 +161,7 @@ func repack(src io.Reader, dst io.Writer, deadline time.Time) error {
 			}
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 	}
 }

@@ -9,6 +9,9 @@ type Stats struct {
 	// Broken says that nothing is kept at the moment: the disk, the cap, or a
 	// fault of the recorder's own.
 	Broken bool
+	// Rotated counts files that were begun after the first; Removed and RemovedBytes
+	// what went for a limit on the recording or its folder.
+	Rotated, Removed, RemovedBytes int64
 }
 
 // Stats may be called at any time, also after Close. Those of a nil Recorder are
@@ -21,6 +24,9 @@ func (r *Recorder) Stats() Stats {
 	s := Stats{Records: r.q.seq, Gaps: r.q.gaps, Queued: int64(r.q.used), Limit: queueBytes}
 	r.q.mu.Unlock()
 	s.Gaps += r.w.gaps.Load()
+	if rot := r.w.rot; rot != nil {
+		s.Rotated, s.Removed, s.RemovedBytes = rot.rotated.Load(), rot.shelf.removed.Load(), rot.shelf.removedBytes.Load()
+	}
 	s.Broken = r.broken.Load() || r.w.down.Load()
 	return s
 }

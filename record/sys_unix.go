@@ -31,6 +31,9 @@ func locked(f *os.File) bool {
 	return false
 }
 
+// unlock lets go of the writer's lock on f.
+func unlock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // removed tells whether f has no name any more.
 func removed(f *os.File) bool {
 	var st unix.Stat_t

@@ -69,8 +69,9 @@ type writer struct {
 	lost   atomic.Bool // anything was lost at all
 	down   atomic.Bool // nothing is written at the moment
 	gaps   atomic.Int64
-	runs   int // bytes of runs since the last check
-	step   int // packed bytes are written at the latest then (see put)
+	runs   int       // bytes of runs since the last check
+	step   int       // packed bytes are written at the latest then (see put)
+	rot    *rotation // nil: the recording is one file
 }
 
 type writerState uint8
@@ -199,10 +200,12 @@ func openWriter(cfg *Config, head Header, now func() int64) (w *writer, err erro
 	if open {
 		notice(fmt.Sprintf("folder %s is writable by everybody: others can remove or replace recordings in it", dir))
 	}
+	w.rot = newRotation(cfg, w)
 	if err = w.begun(f); err == nil {
 		err = w.flush()
 	}
 	if err != nil {
+		w.rot.end()
 		f.Close()
 		root.Remove(w.name)
 		root.Close()
@@ -260,7 +263,7 @@ func (w *writer) add(m meta, line []byte) {
 		return
 	}
 	if !w.roomFor(len(line)) {
-		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), false)
+		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), w.rot != nil)
 		w.miss(&m)
 		return
 	}
@@ -272,6 +275,7 @@ func (w *writer) add(m meta, line []byte) {
 	}
 	w.fresh.add(&m)
 	w.whole.add(&m)
+	w.rot.saw(line)
 	if len(w.buf) > w.step {
 		w.write()
 	}
@@ -280,6 +284,10 @@ func (w *writer) add(m meta, line []byte) {
 
 // maybeNextSegment begins another segment where no zstd frame is open.
 func (w *writer) maybeNextSegment() {
+	if w.rot != nil {
+		w.maybeRotate(false)
+		return
+	}
 	if w.state == writing && !w.pk.open && w.pos+int64(len(w.buf))-w.begin >= min(maxSegment, w.cap/4) {
 		w.nextSegment()
 	}
@@ -300,7 +308,7 @@ func (w *writer) addRun(run [][]byte, records int64, l loss) {
 		return
 	}
 	if !w.roomFor(size) {
-		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), false)
+		w.stop(fmt.Sprintf("the recording is at its cap of %d bytes", w.cap), w.rot != nil)
 		lose()
 		return
 	}
@@ -312,6 +320,7 @@ func (w *writer) addRun(run [][]byte, records int64, l loss) {
 	w.fresh.join(l)
 	w.whole.join(l)
 	w.runs += size
+	w.rot.saw(nil)
 	if w.write() == nil && w.put(run) == nil && w.runs >= runLimit {
 		w.flush() // a check now and then: what stands between two is bounded for readers
 	}
@@ -333,7 +342,10 @@ func (w *writer) roomFor(n int) bool {
 	if fits() {
 		return true
 	}
-	return w.flush() == nil && w.state == writing && fits()
+	if w.flush() != nil || w.state != writing {
+		return false
+	}
+	return fits() || w.makeRoom(int64(n)) && fits()
 }
 
 // nextSegment ends the segment where a zstd frame ended and begins another one
@@ -368,6 +380,7 @@ func (w *writer) flush() error {
 		w.stat = t.Add(statPeriod)
 		w.look()
 	}
+	w.maybeRotate(true)
 	return nil
 }
 
@@ -455,8 +468,10 @@ func (w *writer) look() {
 	}
 }
 
-func (w *writer) floor() (free, floor int64, ok bool) {
-	free, total, err := space(w.file)
+func (w *writer) floor() (free, floor int64, ok bool) { return floorOf(w.file) }
+
+func floorOf(f *os.File) (free, floor int64, ok bool) {
+	free, total, err := space(f)
 	return free, min(floorBytes, total/floorShare), err == nil
 }
 
@@ -560,21 +575,14 @@ func (w *writer) reopen() bool {
 	if err != nil {
 		return false
 	}
-	var f *os.File
-	var name string
-	for n := w.head.Segment; n < w.head.Segment+nameTries; n++ {
-		name = segmentName(w.name, n)
-		if f, err = create(root, name); !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
+	f, name, err := w.createSegment(root)
 	if err != nil {
 		root.Close()
 		return false
 	}
 	old, oldRoot, head := w.file, w.root, w.head
 	w.root = root
-	w.head.Prev, w.head.At = "torn", w.now()
+	w.head.Prev, w.head.At = w.rot.prev("torn"), w.now()
 	w.head.FirstSeq = w.pk.last + 1
 	if w.missed.first > 0 {
 		w.head.FirstSeq = w.missed.first
@@ -591,9 +599,22 @@ func (w *writer) reopen() bool {
 		}
 		return false
 	}
+	w.rot.left(w, old)
 	old.Close()
 	oldRoot.Close()
 	return true
+}
+
+// createSegment makes the file of the head's segment, under the first number that no
+// stranger's file has.
+func (w *writer) createSegment(root *os.Root) (f *os.File, name string, err error) {
+	for n := w.head.Segment; n < w.head.Segment+nameTries; n++ {
+		name = segmentName(w.name, n)
+		if f, err = create(root, name); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, name, err
 }
 
 // giveUp keeps nothing more: the process is to end, and the disk is too slow.
@@ -609,6 +630,8 @@ func (w *writer) end(limit time.Duration) {
 		w.file.Close()
 		w.root.Close()
 	}()
+	w.rot.over()
+	defer w.rot.end()
 	if w.flush() == nil && w.state == writing {
 		w.look() // a last time: a file that was removed is no recording
 	}
@@ -630,6 +653,10 @@ func (w *writer) end(limit time.Duration) {
 		w.fail(err)
 	} else if w.write() == nil {
 		w.good = w.pos
-		w.seal(limit)
+		if w.rot != nil {
+			w.rot.sealLast(w, limit)
+		} else {
+			w.seal(limit)
+		}
 	}
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sixlink/sixlink/grade"
@@ -209,19 +207,14 @@ func recordings(args []string) ([]string, error) {
 			paths = append(paths, arg) // what is wrong with it is told in its turn
 			continue
 		}
-		found, err := os.ReadDir(arg) // sorted
+		found, err := record.Recordings(arg)
 		if err != nil {
 			return nil, err
 		}
-		n := len(paths)
-		for _, e := range found {
-			if strings.HasSuffix(e.Name(), record.Suffix) && !e.IsDir() {
-				paths = append(paths, filepath.Join(arg, e.Name()))
-			}
-		}
-		if len(paths) == n {
+		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: no recording (*%s) is in this folder", arg, record.Suffix)
 		}
+		paths = append(paths, found...)
 	}
 	return paths, nil
 }

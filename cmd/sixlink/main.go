@@ -77,6 +77,7 @@ func verbs() []*verb {
 		checksVerb(),
 		suiteVerb(),
 		repairVerb(),
+		pruneVerb(),
 		importVerb(),
 		attachVerb(),
 		versionVerb(),
@@ -133,6 +134,9 @@ func run(s stdio, args []string) int {
 	case err != nil:
 		return usageError(s, v.name, err)
 	}
+	if err := settle(v.name, fs, os.Environ()); err != nil {
+		return usageError(s, v.name, err)
+	}
 	return v.run(s, fs.Args())
 }
 
@@ -171,6 +175,7 @@ func (v *verb) flagSet() *pflag.FlagSet {
 	fs.Usage = func() {}
 	if v.flags != nil {
 		v.flags(fs)
+		configFlag(fs)
 	}
 	return fs
 }

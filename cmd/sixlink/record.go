@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +31,9 @@ type recordFlags struct {
 	lossless bool
 	require  bool
 	max      string
+	limits   limitFlags
 	quiet    bool
+	log      string
 	verbose  bool
 	http     httpFlags
 	bridge   bridgeFlags
@@ -61,7 +64,9 @@ func recordVerb() *verb {
 			fs.BoolVar(&f.lossless, "lossless", false, "let traffic wait rather than lose a record")
 			fs.BoolVar(&f.require, "require-recording", false, "do not run the server when it cannot be recorded")
 			fs.StringVar(&f.max, "max-recording", "1GiB", "keep at most this `SIZE` (packed) of one recording")
+			f.limits.register(fs)
 			fs.BoolVar(&f.quiet, "quiet", false, "say nothing on stderr")
+			fs.StringVar(&f.log, "log-format", "text", "how lines on stderr are written: text, or json (an object each: time, level, msg)")
 			fs.BoolVarP(&f.verbose, "verbose", "v", false, "say on stderr where the recording is")
 			f.http.flags(fs)
 			f.admin.register(fs)
@@ -72,6 +77,9 @@ func recordVerb() *verb {
 		f.outSet, f.dirSet = v.set.Changed("out"), v.set.Changed("dir")
 		if err := f.bridge.check(&f.http, args); err != nil {
 			return usageError(s, v.name, err)
+		}
+		if f.log != "text" && f.log != "json" {
+			return usageError(s, v.name, fmt.Errorf("--log-format %q is none of text, json", f.log))
 		}
 		if err := f.admin.check(); err != nil {
 			return usageError(s, v.name, err)
@@ -101,7 +109,7 @@ func runRecord(s stdio, name string, f recordFlags, command []string) int {
 	// What the recorder keeps in memory is bounded at about half of this; without
 	// a limit the collector lets garbage grow to as much again.
 	debug.SetMemoryLimit(72 << 20)
-	say := newSayer(s.err, f.quiet)
+	say := newSayer(s.err, f.quiet, f.log == "json")
 	if cfg.Masker != nil {
 		say.clean = cfg.Masker.String // the name of a program may hold one, too
 	}
@@ -146,7 +154,7 @@ func (f recordFlags) tell(say *sayer, cfg record.Config, rec *record.Recorder) {
 	if cfg.Level == record.LevelRaw {
 		say.line("level raw: " + rec.Path() + " keeps credentials in clear")
 	} else if f.verbose {
-		say.line("recording to " + rec.Path())
+		say.info("recording to " + rec.Path())
 	}
 }
 
@@ -206,6 +214,9 @@ func (f recordFlags) config(command []string) (cfg record.Config, homeless, err 
 	default:
 		cfg.Dir = home
 	}
+	if err = f.limits.apply(&cfg); err != nil {
+		return cfg, nil, err
+	}
 	if cfg.Labels, err = labels(os.Getenv("SIXLINK_LABELS"), f.labels); err != nil {
 		return cfg, nil, err
 	}
@@ -253,34 +264,39 @@ func labels(env string, flags []string) (map[string]string, error) {
 // stderr nobody reads holds up nothing; lines are dropped then (recorder.md 3.6).
 type sayer struct {
 	clean func(string) string // takes credentials out
-	lines chan string
+	lines chan logLine
 	done  chan struct{}
 
 	mu     sync.Mutex
 	closed bool
 }
 
-func newSayer(w interface{ Write([]byte) (int, error) }, quiet bool) *sayer {
-	s := &sayer{clean: func(l string) string { return l }, lines: make(chan string, 16), done: make(chan struct{})}
+func newSayer(w io.Writer, quiet, asJSON bool) *sayer {
+	s := &sayer{clean: func(l string) string { return l }, lines: make(chan logLine, 16), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		for l := range s.lines {
 			if !quiet {
-				fmt.Fprintf(w, "sixlink: %s\n", l)
+				l.write(w, asJSON, time.Now())
 			}
 		}
 	}()
 	return s
 }
 
-func (s *sayer) line(l string) {
+// line says that something is not as it should be; info, that it is.
+func (s *sayer) line(l string) { s.say(logLine{text: l}) }
+func (s *sayer) info(l string) { s.say(logLine{info: true, text: l}) }
+
+func (s *sayer) say(l logLine) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return
 	}
+	l.text = strings.ReplaceAll(s.clean(l.text), "\n", " ")
 	select {
-	case s.lines <- strings.ReplaceAll(s.clean(l), "\n", " "):
+	case s.lines <- l:
 	default:
 	}
 }

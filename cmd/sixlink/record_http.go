@@ -162,7 +162,7 @@ func runRecordHTTP(s stdio, name string, f recordFlags, command []string) int {
 	}
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2) // as for stdio
 	debug.SetMemoryLimit(192 << 20)          // streams cost memory whoever serves them
-	say := newSayer(s.err, f.quiet)
+	say := newSayer(s.err, f.quiet, f.log == "json")
 	if cfg.Masker != nil {
 		say.clean = cfg.Masker.String
 	}
@@ -185,7 +185,7 @@ func runRecordHTTP(s stdio, name string, f recordFlags, command []string) int {
 		p.Tap = beside.tap
 	}
 	if f.verbose {
-		say.line("serving " + at + " for " + cfg.Upstream)
+		say.info("serving " + at + " for " + cfg.Upstream)
 	}
 	code := exitGood
 	if h.ready != "" {

@@ -49,7 +49,7 @@ func (f *adminFlags) start(rec *record.Recorder, say *sayer) parts {
 		return parts{}
 	}
 	if strings.HasSuffix(f.addr, ":0") {
-		say.line("admin endpoint at " + s.URL()) // nobody could know
+		say.info("admin endpoint at " + s.URL()) // nobody could know
 	}
 	return parts{s, c.Tap(rec)}
 }

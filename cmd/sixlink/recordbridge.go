@@ -95,7 +95,7 @@ func runBridge(s stdio, name string, f recordFlags) int {
 		cfg.Masker, cfg.MaskKey = mask.FromHeaders(key, cfg.Upstream, given, cfg.Env), key.ID()
 	}
 	runtime.GOMAXPROCS(runtime.NumCPU() + 2) // as for the relay
-	say := newSayer(s.err, f.quiet)
+	say := newSayer(s.err, f.quiet, f.log == "json")
 	if cfg.Masker != nil {
 		say.clean = cfg.Masker.String
 	}
