@@ -104,6 +104,9 @@ func TestPowerCutAtBorders(t *testing.T) {
 					return d, !strings.Contains(name, sealSuffix)
 				}},
 			} {
+				if i%3 > 0 && cut.name != "as it is" && i < len(c.pictures)-1 {
+					continue
+				}
 				got := afterCut(t, fmt.Sprintf("picture %d, %s, pressed %v", i, cut.name, pressed), p, cut.damage, whole, i%5 == 0 || i == len(c.pictures)-1)
 				if i == len(c.pictures)-1 && cut.name == "as it is" && got != len(whole) {
 					t.Errorf("at the end %d bytes of %d are there", got, len(whole))

@@ -217,13 +217,13 @@ func TestMissingSegments(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(5, 6))
 				var pieces []piece
-				for range 80 {
+				for range 64 {
 					pieces = append(pieces, piece{Server, noise(rnd, 1000), 60 * time.Millisecond})
 				}
 				cfg := Config{Dir: t.TempDir(), Name: "r" + Suffix, sync: noSync, RotateSize: MinRotateSize}
 				makeRecording(t, cfg, pieces)
 				names, left, lost := filesOf(t, cfg.Dir), 0, 0
-				if len(names) < 14 {
+				if len(names) < 12 {
 					t.Fatalf("only %q", names)
 				}
 				for i, name := range names {
