@@ -70,6 +70,7 @@ func verbs() []*verb {
 		diffVerb(),
 		checksVerb(),
 		suiteVerb(),
+		auditVerb(),
 		repairVerb(),
 		importVerb(),
 		attachVerb(),
