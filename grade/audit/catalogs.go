@@ -12,7 +12,8 @@ import (
 	"github.com/sixlink/sixlink/record/visible"
 )
 
-// observed is one list of tools that sessions with one version of a server saw.
+// observed is one list of tools that one host's sessions with one version of a server
+// saw.
 type observed struct {
 	Seen  int64 `json:"seen"` // how often
 	First Time  `json:"first,omitzero"`
@@ -22,10 +23,11 @@ type observed struct {
 	// Tools is the JSON of its tools, packed; Raw the hash of that text.
 	Tools []byte `json:"tools,omitempty"`
 	Raw   string `json:"raw,omitempty"`
+	Len   int64  `json:"len,omitzero"` // of the JSON, in bytes
 }
 
-// weight: 400 bytes stand for the rest of it.
-func (o *observed) weight() int { return len(o.Tools) + 400 }
+// weight is about what it takes in memory, also when it is unpacked for the report.
+func (o *observed) weight() int { return len(o.Tools) + int(o.Len)/4 + 8<<10 }
 
 func (o *observed) merge(p *observed) {
 	if o.Seen == 0 || p.before(o) {
@@ -45,11 +47,11 @@ func (o *observed) before(p *observed) bool {
 }
 
 func (t *Totals) catalog(c *Catalog) {
-	o, held := t.Catalogs.at(keyOf(c.Server, c.Version, c.Hash), maxCatalogs)
+	o, held := t.Catalogs.at(keyOf(c.Server, c.Host, c.Version, c.Hash), maxCatalogs)
 	o.merge(&observed{Seen: 1, First: c.Start, Last: c.Start, Place: c.Place})
 	// Of several spellings of one list the same one is kept whatever came first.
 	if held && (o.Tools == nil || c.Raw < o.Raw) {
-		o.Tools, o.Raw = pack(c.Tools), c.Raw
+		o.Tools, o.Raw, o.Len = pack(c.Tools), c.Raw, int64(len(c.Tools))
 		t.Catalogs.cutTo(maxCatalogs)
 	}
 }
@@ -81,45 +83,63 @@ func listOf(tools []byte) *catalog.List {
 	return b.Lists()[0]
 }
 
-// version is one list of a server, in the order in which they were first seen.
+// version is one list of a server that a host saw.
 type version struct {
-	server, name, hash string
+	server, host, name, hash string
 	*observed
 	list *catalog.List
 }
 
-// versions are the lists of each server; unread counts those that a state file
-// spoilt.
-func (t *Totals) versions() (out [][]version, unread int64) {
-	by := map[string][]version{}
-	for _, key := range t.Catalogs.sorted() {
-		p := partsOf(key)
-		v := version{observed: t.Catalogs.Of[key]}
-		tools, err := unpack(v.Tools)
-		if len(p) != 3 || err != nil {
-			unread++
-			continue
+// eachServer visits the lists of each server, those of one host together and in the
+// order in which they were first seen. unread counts those that a state file spoilt.
+func (t *Totals) eachServer(visit func(vs []version)) (unread int64) {
+	order := t.Catalogs.sorted()
+	for i := 0; i < len(order); {
+		server := partsOf(order[i])[0]
+		lists := map[string]*catalog.List{} // by hash: many hosts see one
+		var vs []version
+		for ; i < len(order) && partsOf(order[i])[0] == server; i++ {
+			p := partsOf(order[i])
+			v := version{server: p[0], host: p[1], name: p[2], hash: p[3], observed: t.Catalogs.Of[order[i]]}
+			if v.list = lists[v.hash+v.Raw]; v.list == nil {
+				tools, err := unpack(v.Tools)
+				if err != nil {
+					unread++
+					continue
+				}
+				v.list = listOf(tools)
+				lists[v.hash+v.Raw] = v.list
+			}
+			vs = append(vs, v)
 		}
-		v.server, v.name, v.hash, v.list = p[0], p[1], p[2], listOf(tools)
-		by[v.server] = append(by[v.server], v)
-	}
-	for _, s := range sortedKeys(by) {
-		slices.SortFunc(by[s], func(a, b version) int {
-			return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Place, b.Place), cmp.Compare(a.name, b.name), cmp.Compare(a.hash, b.hash))
+		slices.SortFunc(vs, func(a, b version) int {
+			switch {
+			case a.host != b.host:
+				return cmp.Compare(a.host, b.host)
+			case a.before(b.observed):
+				return -1
+			case b.before(a.observed):
+				return 1
+			}
+			return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.hash, b.hash))
 		})
-		out = append(out, by[s])
+		if len(vs) > 0 {
+			visit(vs)
+		}
 	}
-	return out, unread
+	return unread
 }
 
-// Change is one change of a server's catalog, from one list to the next that was seen.
+// Change is one change of a server's catalog, from one list to the next that a host saw.
 type Change struct {
 	Server      string `json:"server"`
 	FromVersion string `json:"fromVersion"`
 	ToVersion   string `json:"toVersion"`
 	FromCatalog string `json:"fromCatalog"`
 	ToCatalog   string `json:"toCatalog"`
-	// FirstSeen is when the new list was first seen.
+	// Hosts saw it.
+	Hosts []string `json:"hosts"`
+	// FirstSeen is when one of them first saw the new list.
 	FirstSeen string `json:"firstSeen,omitempty"`
 	at        Time
 	Rule      string `json:"rule"`
@@ -131,19 +151,45 @@ type Change struct {
 	After     string `json:"after,omitempty"`
 }
 
-// changes compares each list of a server with the one before it.
-func changes(vs []version, tools []string) (out []Change, undecided []string) {
+// step is the way from one list to the next.
+type step struct {
+	a, b  *version
+	at    Time
+	hosts []string
+}
+
+// steps are those of all hosts, each once, in the order of time.
+func steps(vs []version) []step {
+	var out []step
 	for i := 1; i < len(vs); i++ {
 		a, b := &vs[i-1], &vs[i]
-		if a.hash == b.hash {
-			continue // another version with the same list
+		if a.host != b.host || a.hash == b.hash { // a new version with the same list
+			continue
 		}
-		res := drift.Compare(a.list, b.list)
+		k := slices.IndexFunc(out, func(s step) bool {
+			return s.a.name == a.name && s.b.name == b.name && s.a.hash == a.hash && s.b.hash == b.hash
+		})
+		if k < 0 {
+			out = append(out, step{a: a, b: b, at: b.First, hosts: []string{b.host}})
+			continue
+		}
+		out[k].hosts = append(out[k].hosts, b.host)
+		if b.First != 0 && (out[k].at == 0 || b.First < out[k].at) {
+			out[k].at = b.First
+		}
+	}
+	slices.SortStableFunc(out, func(x, y step) int { return cmp.Compare(x.at, y.at) })
+	return out
+}
+
+// changes compares each list of a server with the one that the same host saw before.
+func changes(vs []version, tools []string) (out []Change, undecided []string) {
+	for _, s := range steps(vs) {
+		res := drift.Compare(s.a.list, s.b.list)
 		for _, c := range res.Changes {
-			if len(tools) > 0 && !slices.Contains(tools, visible.UTF8(c.Tool)) {
-				continue
+			if len(tools) == 0 || slices.Contains(tools, visible.UTF8(c.Tool)) {
+				out = append(out, changeOf(c, &s))
 			}
-			out = append(out, changeOf(c, a, b))
 		}
 		for _, u := range res.Undecided {
 			undecided = append(undecided, visible.UTF8(u))
@@ -152,27 +198,25 @@ func changes(vs []version, tools []string) (out []Change, undecided []string) {
 	return out, undecided
 }
 
-func changeOf(c drift.Change, a, b *version) Change {
+func changeOf(c drift.Change, s *step) Change {
 	text := visible.UTF8
 	return Change{
-		Server: b.server, FromVersion: a.name, ToVersion: b.name, FromCatalog: a.hash, ToCatalog: b.hash, at: b.First, FirstSeen: stamp(b.First),
+		Server: s.b.server, FromVersion: s.a.name, ToVersion: s.b.name, FromCatalog: s.a.hash, ToCatalog: s.b.hash, Hosts: s.hosts, at: s.at, FirstSeen: stamp(s.at),
 		Rule: c.Rule, Class: string(c.Class), Tool: text(c.Tool), Path: text(c.Path), Text: visible.String(c.Text), Before: text(c.Before), After: text(c.After),
 	}
 }
 
-// Advice is what a catalog could say better; it is no failure.
+// Advice is what a server's catalog could say better; it is no failure.
 type Advice struct {
 	Server string `json:"server"`
-	// Version and Catalog are those of the newest list.
-	Version string `json:"version"`
-	Catalog string `json:"catalog"`
-	Tools   int64  `json:"tools"`
-	// Each names tools, or TOOL.PARAMETER; at most maxAdvice of them, and Counts has
-	// how many there are.
+	// Version is the one that was seen last.
+	Version  string    `json:"version"`
+	Tools    int64     `json:"tools"`
 	Findings []Finding `json:"findings"`
 }
 
-// Finding is one kind of advice.
+// Finding is one kind of advice: Count of Of, with at most maxAdvice names of tools, or
+// TOOL.PARAMETER.
 type Finding struct {
 	What  string   `json:"what"`
 	Count int64    `json:"count"`
@@ -200,13 +244,48 @@ func (f *Finding) add(is bool, name string) {
 	}
 }
 
-// lint looks at the newest list of a server.
-func lint(v *version, only []string) Advice {
-	a := Advice{Server: v.server, Version: v.name, Catalog: v.hash, Findings: []Finding{
-		{What: NoDescription}, {What: NoParameterDescription}, {What: NoOutputSchema}, {What: NameTwice}}}
+// current are the tools that a server lists now: those of the list that each host saw
+// last, where that is of the version that was seen last. twice are names that stand in
+// one list twice.
+func current(vs []version) (name string, tools []*catalog.Tool, twice map[string]bool) {
+	last := map[string]*version{}
+	var newest *version
+	for i := range vs {
+		v := &vs[i]
+		if o := last[v.host]; o == nil || v.Last >= o.Last {
+			last[v.host] = v
+		}
+		if newest == nil || v.Last > newest.Last || v.Last == newest.Last && v.name > newest.name {
+			newest = v
+		}
+	}
+	twice = map[string]bool{}
 	seen := map[string]bool{}
-	for i := range v.list.Tools {
-		t := &v.list.Tools[i]
+	for _, host := range sortedKeys(last) {
+		v := last[host]
+		if v.name != newest.name {
+			continue
+		}
+		for _, name := range v.list.Duplicates {
+			twice[name] = true
+		}
+		for i := range v.list.Tools {
+			if t := &v.list.Tools[i]; !seen[t.Name] {
+				seen[t.Name] = true
+				tools = append(tools, t)
+			}
+		}
+	}
+	slices.SortFunc(tools, func(a, b *catalog.Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return newest.name, tools, twice
+}
+
+// lint looks at the tools that a server lists now.
+func lint(vs []version, only []string) Advice {
+	name, tools, twice := current(vs)
+	a := Advice{Server: vs[0].server, Version: name, Findings: []Finding{
+		{What: NoDescription}, {What: NoParameterDescription}, {What: NoOutputSchema}, {What: NameTwice}}}
+	for _, t := range tools {
 		if len(only) > 0 && !slices.Contains(only, visible.UTF8(t.Name)) {
 			continue
 		}
@@ -216,8 +295,7 @@ func lint(v *version, only []string) Advice {
 			a.Findings[1].add(!p.described, t.Name+"."+p.name)
 		}
 		a.Findings[2].add(len(t.OutputSchema) == 0, t.Name)
-		a.Findings[3].add(seen[t.Name], t.Name)
-		seen[t.Name] = true
+		a.Findings[3].add(twice[t.Name], t.Name)
 	}
 	a.Findings = slices.DeleteFunc(a.Findings, func(f Finding) bool { return f.Count == 0 })
 	return a

@@ -427,7 +427,7 @@ func (m *Meter) list(s *Session, l *catalog.List, place int) (Catalog, bool) {
 	}
 	tools = append(tools, ']')
 	hash, raw, ok := m.hash(tools)
-	return Catalog{Server: s.Server, Version: s.ServerVersion, Hash: hash, Start: s.Start, Place: place, Tools: tools, Raw: raw}, ok
+	return Catalog{Server: s.Server, Version: s.ServerVersion, Hash: hash, Host: s.Host, Start: s.Start, Place: place, Tools: tools, Raw: raw}, ok
 }
 
 // maxHashes bounds the hashes that are remembered; past it they are made anew.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -208,12 +209,12 @@ type GroupPart struct {
 	MeasuresPart
 }
 
-// NeverPart is a tool of a server's newest list that no call is on record of.
+// NeverPart is a tool that a server lists now and that no call is on record of.
 type NeverPart struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
-	// Lists are how many sessions saw a list with it.
-	Lists int64 `json:"lists"`
+	// Sessions are those that saw a list with it.
+	Lists int64 `json:"sessions"`
 }
 
 // PointPart points at a call.
@@ -239,16 +240,19 @@ type CatalogsPart struct {
 	Undecided []string         `json:"undecided"`
 }
 
-// VersionPart is one list that sessions of one server version saw.
+// VersionPart is one list that sessions with one server version saw.
 type VersionPart struct {
 	Server  string `json:"server"`
 	Version string `json:"version"`
 	Catalog string `json:"catalog"`
 	Tools   int64  `json:"tools"`
-	// Sessions are those that saw it.
-	Sessions int64  `json:"sessions"`
-	First    string `json:"first,omitempty"`
-	Last     string `json:"last,omitempty"`
+	// Sessions and Hosts are those that saw it.
+	Sessions int64    `json:"sessions"`
+	Hosts    []string `json:"hosts"`
+	First    string   `json:"first,omitempty"`
+	Last     string   `json:"last,omitempty"`
+
+	first, last Time
 }
 
 // QuantileNote says how quantiles are made.
@@ -423,13 +427,8 @@ func fit(words, classes tally) FitPart {
 func (t *Totals) catalogsPart(r *Report, only []string) {
 	c := CatalogsPart{Lists: full(t.Lists), Classes: map[string]int64{}, Versions: []VersionPart{}, Changes: []Change{}, Undecided: []string{}}
 	r.NeverCalled, r.Advice = []NeverPart{}, []Advice{}
-	servers, unread := t.versions()
-	c.NotKept = t.Unkept + unread
-	for _, vs := range servers {
-		for i := range vs {
-			v := &vs[i]
-			c.Versions = append(c.Versions, VersionPart{v.server, v.name, v.hash, int64(len(v.list.Tools)), v.Seen, stamp(v.First), stamp(v.Last)})
-		}
+	unread := t.eachServer(func(vs []version) {
+		c.Versions = append(c.Versions, versionParts(vs)...)
 		found, undecided := changes(vs, only)
 		for _, ch := range found {
 			c.Classes[ch.Class]++
@@ -439,42 +438,53 @@ func (t *Totals) catalogsPart(r *Report, only []string) {
 		}
 		c.Undecided = append(c.Undecided, undecided[:min(len(undecided), maxUndecided-len(c.Undecided))]...)
 		r.NeverCalled = append(r.NeverCalled, t.never(vs, only)...)
-		if a := lint(newest(vs), only); len(a.Findings) > 0 {
+		if a := lint(vs, only); len(a.Findings) > 0 {
 			r.Advice = append(r.Advice, a)
 		}
-	}
+	})
+	c.NotKept = t.Unkept + unread
 	r.Catalogs = c
 }
 
-// newest is the list of a server that was seen last.
-func newest(vs []version) *version {
-	v := &vs[0]
+// versionParts are the lists of one server over all hosts, by when they were seen.
+func versionParts(vs []version) (out []VersionPart) {
 	for i := range vs {
-		if vs[i].Last >= v.Last {
-			v = &vs[i]
+		v := &vs[i]
+		k := slices.IndexFunc(out, func(p VersionPart) bool { return p.Version == v.name && p.Catalog == v.hash })
+		if k < 0 {
+			k = len(out)
+			out = append(out, VersionPart{Server: v.server, Version: v.name, Catalog: v.hash, Tools: int64(len(v.list.Tools))})
 		}
+		p := &out[k]
+		p.Sessions += v.Seen
+		p.Hosts = append(p.Hosts, v.host)
+		span(&p.first, &p.last, v.First)
+		span(&p.first, &p.last, v.Last)
 	}
-	return v
+	for i := range out {
+		out[i].First, out[i].Last = stamp(out[i].first), stamp(out[i].last)
+	}
+	slices.SortFunc(out, func(a, b VersionPart) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Catalog, b.Catalog))
+	})
+	return out
 }
 
-// never are the tools of a server's newest list without a call.
+// never are the tools that a server lists now and of which no call is on record.
 func (t *Totals) never(vs []version, only []string) (out []NeverPart) {
-	v := newest(vs)
-	done := map[string]bool{}
-	for i := range v.list.Tools {
-		raw := v.list.Tools[i].Name
-		name := utf8(raw)
-		if done[name] || len(only) > 0 && !slices.Contains(only, name) {
+	_, tools, _ := current(vs)
+	for _, tool := range tools {
+		name := utf8(tool.Name)
+		if !tool.HasName || len(only) > 0 && !slices.Contains(only, name) {
 			continue
 		}
-		done[name] = true
-		key := keyOf(v.server, name)
+		key := keyOf(vs[0].server, name)
 		if _, called := t.Tools.Of[key]; called || t.Tools.HasCut && key >= t.Tools.Cut {
 			continue // or it cannot be told
 		}
-		p := NeverPart{Server: v.server, Tool: name}
+		p := NeverPart{Server: vs[0].server, Tool: name}
 		for k := range vs {
-			if _, has := vs[k].list.Find(raw); has {
+			if _, has := vs[k].list.Find(tool.Name); has {
 				p.Lists += vs[k].Seen
 			}
 		}

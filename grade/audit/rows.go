@@ -139,7 +139,9 @@ type Row struct {
 // Catalog is a whole list of tools that a session saw.
 type Catalog struct {
 	Server, Version, Hash string
-	Start                 Time
+	// Host is the one that it was shown to: a server may list by what a host can do.
+	Host  string
+	Start Time
 	// Place is the list's place among those of its session.
 	Place int
 	// Tools is the JSON of its tools, as they were listed; Raw the hash of that text.

@@ -116,7 +116,7 @@ func short(s string) string {
 func (t *Totals) check(by int) error {
 	for _, err := range []error{
 		keys("hosts", &t.Hosts, 2), keys("servers", &t.Servers, 2), keys("days", &t.Days, 1), keys("tools", &t.Tools, 2),
-		keys("groups", &t.Groups, by), keys("checks", &t.Checks, 3), keys("catalogs", &t.Catalogs, 3),
+		keys("groups", &t.Groups, by), keys("checks", &t.Checks, 3), keys("catalogs", &t.Catalogs, 4),
 	} {
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ type Totals struct {
 	Checks  bounded[outcomes, *outcomes] `json:"checks"`  // check, link, role
 	All     Measures                     `json:"all"`
 
-	Catalogs bounded[observed, *observed] `json:"catalogs"` // server, version, hash
+	Catalogs bounded[observed, *observed] `json:"catalogs"` // server, host, version, hash
 	Lists    tally                        `json:"lists,omitempty"`
 	Unkept   int64                        `json:"unkept"` // whole lists that could not be compared
 
