@@ -71,6 +71,7 @@ func verbs() []*verb {
 		checksVerb(),
 		suiteVerb(),
 		auditVerb(),
+		catalogVerb(),
 		repairVerb(),
 		importVerb(),
 		attachVerb(),
