@@ -48,7 +48,7 @@ type Server struct {
 }
 
 // options: tools are kept as they are, also where their JSON is strange.
-var options = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(false))
+var options = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.EscapeForHTML(false), jsontext.PreserveRawStrings(true))
 
 // Add puts a whole list in the place of what is there of the server. It tells whether
 // another list was there.
