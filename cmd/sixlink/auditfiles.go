@@ -48,8 +48,7 @@ type auditFile struct {
 	start   int64
 	size    int64
 	err     string
-	labels  map[string]string // nil: not asked for, or none
-	left    bool              // by the filter on labels
+	left    bool // by the filter on labels
 	twice   bool
 }
 
@@ -57,7 +56,6 @@ type auditFile struct {
 // segments without their beginning.
 type auditJob struct {
 	files []auditFile
-	known bool // its files are counted, or are no segments of their own
 	done  chan []*audit.Measured
 	more  []string // the files that were read
 	told  string

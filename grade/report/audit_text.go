@@ -95,7 +95,7 @@ func (p *auditPage) head() {
 	if scope := scopeWords(&r.Scope); scope != "" {
 		p.folded("only ", "", scope, false)
 	}
-	p.folded("", "", fmt.Sprintf("graded by suite %s (%s), analyzer %d", visible.String(r.Suite.ID), shortHash(r.Suite.Hash), r.AnalyzerVersion), true)
+	p.folded("", "", fmt.Sprintf("graded by suite %s (%s), analyzer %d", visible.String(r.Suite.ID), visible.String(shortHash(r.Suite.Hash)), r.AnalyzerVersion), true)
 	var parts []string
 	for _, k := range []string{"initialize", "stateless", "unknown"} {
 		if n := s.Eras[k]; n > 0 {
@@ -392,7 +392,7 @@ func (p *auditPage) groups() {
 	if len(p.r.By) == 0 {
 		return
 	}
-	p.section("calls by "+strings.Join(p.r.By, ", "), "")
+	p.section("calls by", visible.String(strings.Join(p.r.By, ", ")))
 	p.line("  %-32s%s", "", measureHead)
 	for i := range p.r.Groups {
 		g := &p.r.Groups[i]
@@ -566,7 +566,7 @@ func (p *auditPage) checks() {
 	p.section("checks", "on graded sessions; an error is missing evidence")
 	p.line("  %-42s %8s %8s %8s", "", "pass", "fail", "error")
 	for _, c := range p.r.Checks {
-		p.line("  %s %8d %8d %8d", pad(short(fmt.Sprintf("%s (%s, %s)", c.Check, c.Link, c.Role), 42), 42), c.Pass, c.Fail, c.Error)
+		p.line("  %s %8d %8d %8d", pad(short(visible.String(fmt.Sprintf("%s (%s, %s)", c.Check, c.Link, c.Role)), 42), 42), c.Pass, c.Fail, c.Error)
 	}
 }
 
