@@ -18,11 +18,10 @@ const someBy = "host,era,day"
 
 // The bytes are the same whatever the order in which recordings are added.
 func TestReportInAnyOrder(t *testing.T) {
-	t.Parallel()
 	ms := measured(t, audit.Filter{})
 	want := text(t, reportOf(t, ms, someBy))
 	rng := rand.New(rand.NewPCG(7, 8))
-	for range 10 {
+	for range 4 {
 		rng.Shuffle(len(ms), func(i, j int) { ms[i], ms[j] = ms[j], ms[i] })
 		if got := text(t, reportOf(t, ms, someBy)); got != want {
 			t.Fatalf("another order gives other bytes:\n%s", got)
@@ -35,11 +34,10 @@ func TestReportInAnyOrder(t *testing.T) {
 
 // An audit that goes on from a state file is one of all recordings at once.
 func TestResumeEqualsAllAtOnce(t *testing.T) {
-	t.Parallel()
 	ms := measured(t, audit.Filter{})
 	dims := by(t, someBy)
 	want := text(t, reportOf(t, ms, someBy))
-	for cut := range len(ms) + 1 {
+	for _, cut := range []int{0, 1, 9, len(ms) - 1, len(ms)} {
 		s := &audit.State{Schema: audit.StateSchema, By: strings.Split(someBy, ",")}
 		for i, m := range ms[:cut] {
 			s.Totals.Add(m, dims)
@@ -73,7 +71,6 @@ func TestResumeEqualsAllAtOnce(t *testing.T) {
 
 // What is no state of this audit is refused by the field.
 func TestStateRefused(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ data, want string }{
 		"no JSON":         {"SQLite format 3", "no state of an audit"},
 		"another schema":  {`{"schema":"sixlink/audit-state/9"}`, `schema is "sixlink/audit-state/9"`},
@@ -129,7 +126,6 @@ func FuzzState(f *testing.F) {
 
 // The filter takes what it names, and says what it left out.
 func TestFilters(t *testing.T) {
-	t.Parallel()
 	all := reportOf(t, measured(t, audit.Filter{}), "")
 	var day int64 = 24 * 3600e9
 	first := recordings(t)[0].Clock.Start
@@ -169,7 +165,6 @@ func TestFilters(t *testing.T) {
 
 // Without a time on record a session is left out of a span of time, and counted.
 func TestSessionWithoutTime(t *testing.T) {
-	t.Parallel()
 	r := *recordings(t)[0]
 	r.Clock = session.Clock{}
 	m := meter(t, grade.BuiltIn(), audit.Filter{Since: 1}).Measure(&r)
@@ -203,7 +198,6 @@ func pagedSession(pages ...string) *session.Session {
 
 // That a host stopped paging is said only where it could have gone on.
 func TestPaging(t *testing.T) {
-	t.Parallel()
 	m := meter(t, grade.BuiltIn(), audit.Filter{})
 	for name, c := range map[string]struct {
 		s    *session.Session
@@ -246,7 +240,6 @@ func listed(id, host, version string, at int64, tools string) *audit.Measured {
 // Catalogs are compared over time for each host, what two hosts saw change is one
 // change, and the spelling of JSON is none.
 func TestDrift(t *testing.T) {
-	t.Parallel()
 	const day = 24 * 3600e9
 	a := `[{"name":"x","inputSchema":{"type":"object","properties":{"q":{"type":"string"}}}},{"name":"y","inputSchema":{"type":"object"}}]`
 	spelt := `[ {"inputSchema":{"properties":{"q":{"type":"string"}},"type":"object"}, "name":"x"},{"name":"\u0079","inputSchema":{"type":"object"}}]`
@@ -284,7 +277,6 @@ func TestDrift(t *testing.T) {
 
 // Advice names what is missing, and does not claim what a reference may say.
 func TestAdvice(t *testing.T) {
-	t.Parallel()
 	m := meter(t, grade.BuiltIn(), audit.Filter{})
 	r := reportOf(t, []*audit.Measured{m.Measure(&audit.Recording{Recording: grade.Recording{ID: "r", Sessions: []*session.Session{pagedSession("")}}, State: "sealed"})}, "")
 	if len(r.Advice) != 1 || len(r.Advice[0].Findings) != 3 {
@@ -297,7 +289,6 @@ func TestAdvice(t *testing.T) {
 
 // A part of a trial over several recordings is not graded alone by a suite.
 func TestPartOfTrial(t *testing.T) {
-	t.Parallel()
 	suite, err := grade.LoadSuite("s.yaml", []byte("schemaVersion: sixlink/1\nsuite: {id: x}\ndefaults: {assertions: [{type: toolCalledAtLeastOnce, toolName: echo}]}\n"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +310,6 @@ func TestPartOfTrial(t *testing.T) {
 }
 
 func TestByRefused(t *testing.T) {
-	t.Parallel()
 	for _, text := range []string{"", "colour", "tool,tool", "label:", "tool,,day", "server,tool,host,era,day"} {
 		if _, err := audit.ParseBy(text); err == nil {
 			t.Errorf("%q is taken", text)

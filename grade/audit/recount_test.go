@@ -28,7 +28,6 @@ type recount struct {
 // Totals are those of a slow, obvious count over the sessions of mixed eras, quantiles
 // within the error that the report states.
 func TestTotalsEqualARecount(t *testing.T) {
-	t.Parallel()
 	r := reportOf(t, measured(t, audit.Filter{}), "")
 	tools := map[[2]string]*recount{}
 	eras, hosts := map[string]int64{}, map[[2]string]int64{}
@@ -183,7 +182,6 @@ func argsOf(t *testing.T, c *session.Call) (v any) {
 // The same again for calls over stdio, from the lines of the files alone: neither the
 // reader nor the decoder of sessions is asked.
 func TestCallsEqualTheLines(t *testing.T) {
-	t.Parallel()
 	calls, failed := map[string]int64{}, map[string]int64{}
 	d, err := zstd.NewReader(nil)
 	if err != nil {
