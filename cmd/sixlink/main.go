@@ -76,6 +76,8 @@ func verbs() []*verb {
 		verifyVerb(),
 		checksVerb(),
 		suiteVerb(),
+		auditVerb(),
+		catalogVerb(),
 		repairVerb(),
 		pruneVerb(),
 		importVerb(),
