@@ -146,7 +146,7 @@ func runReplayServe(s stdio, name, path string, f *replayServeFlags, cfg mock.Co
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	r, err := record.Open(path, record.Options{MaxDecompressed: f.limit, Reuse: true})
+	r, err := record.Open(path, record.Options{MaxDecompressed: f.limit, Reuse: true, Decoders: &record.Decoders{}})
 	if err != nil {
 		return fail(s, name, err, exitUnknown)
 	}

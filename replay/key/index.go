@@ -38,6 +38,9 @@ func (x *Index) Add(n int, method string, params []byte, masked []mask.Span) Key
 	return k
 }
 
+// AddKey is Add for a request without filler whose key is known.
+func (x *Index) AddKey(n int, k Key) { x.byKey[k] = append(x.byKey[k], n) }
+
 // Key is the key of a recorded request in which filler stands for what it replaced:
 // equal for equal credentials. learn: Find is to look for such requests.
 func (x *Index) Key(method string, params []byte, masked []mask.Span, learn bool) Key {
@@ -53,7 +56,7 @@ func (x *Index) Key(method string, params []byte, masked []mask.Span, learn bool
 	if len(f.shape) > 0 && learn {
 		x.learn(method, f.shape)
 	}
-	return sum(method, x.rules.prune(method, n).appendForm(nil))
+	return sumForm(method, x.rules.prune(method, n))
 }
 
 // Find returns the recorded requests that are equal to a live one, in the order in
@@ -72,7 +75,7 @@ func (x *Index) Find(method string, params []byte) []int {
 	found = slices.Clone(found)
 	for _, s := range shapes {
 		for _, like := range s.apply(n, x.mac) {
-			found = append(found, x.byKey[sum(method, x.rules.prune(method, like).appendForm(nil))]...)
+			found = append(found, x.byKey[sumForm(method, x.rules.prune(method, like))]...)
 		}
 	}
 	slices.Sort(found)

@@ -153,6 +153,9 @@ func (n *node) appendForm(dst []byte) []byte {
 		}
 		return append(dst, ']')
 	case '"':
+		if bytes.IndexByte(n.raw, '\\') < 0 { // no quote is in it then, either
+			return append(dst, n.raw...)
+		}
 		return appendText(dst, jsonscan.AppendString(nil, n.raw))
 	case holeKind, 't', 'f', 'n':
 		return append(dst, n.raw...)
@@ -166,11 +169,33 @@ func (n *node) appendForm(dst []byte) []byte {
 
 func appendText(dst, text []byte) []byte {
 	dst = append(dst, '"')
-	for _, c := range text {
-		if c == '"' || c == '\\' {
-			dst = append(dst, '\\')
+	for {
+		i := escaped(text)
+		if i < 0 {
+			break
 		}
-		dst = append(dst, c)
+		dst = append(append(dst, text[:i]...), '\\', text[i])
+		text = text[i+1:]
 	}
-	return append(dst, '"')
+	return append(append(dst, text...), '"')
+}
+
+// escaped is where the first byte stands that appendText escapes; -1: nowhere. It goes
+// by the two bytes in pieces: a text is long and has, as a rule, few of one of them.
+func escaped(text []byte) int {
+	const piece = 512
+	for at := 0; at < len(text); at += piece {
+		p := text[at:min(len(text), at+piece)]
+		i := bytes.IndexByte(p, '"')
+		if i >= 0 {
+			p = p[:i]
+		}
+		if j := bytes.IndexByte(p, '\\'); j >= 0 {
+			i = j
+		}
+		if i >= 0 {
+			return at + i
+		}
+	}
+	return -1
 }

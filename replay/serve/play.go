@@ -364,7 +364,7 @@ func (p *play) said(data []byte, e envelope, from sink) *event {
 			return nil
 		}
 		var any key.Rules
-		if any.Of("", e.result.of(data)) != m.reply.result {
+		if any.Of("", e.result.of(data)) != m.reply.key {
 			p.s.otherReply(m)
 		}
 		p.happened(m.reply, l)

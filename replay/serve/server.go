@@ -87,8 +87,13 @@ func New(t *Tape, cfg Config) (*Server, error) {
 			s.events = append(s.events, ev)
 		}
 	}
+	plain := len(cfg.Rules.Ignore) == 0 && len(cfg.Rules.Match) == 0
 	for i, ev := range s.events {
-		if ev.what == evRequest && !ev.leave {
+		switch {
+		case ev.what != evRequest || ev.leave:
+		case plain && len(ev.masked) == 0:
+			s.index.AddKey(i, ev.key)
+		default:
 			params, err := t.spool.read(ev.params)
 			if err != nil {
 				return nil, err

@@ -27,23 +27,31 @@ type place struct {
 	n   int32 // less than maxLine
 }
 
-func (s *spool) add(p []byte) (place, error) {
-	at := place{s.size, int32(len(p))}
-	if s.file == nil && len(s.mem)+len(p) > spoolMemory {
+// spoolWrite is the size in bytes of a write to the file.
+const spoolWrite = 256 << 10
+
+// add keeps parts, one behind the other.
+func (s *spool) add(parts ...[]byte) (place, error) {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	at := place{s.size, int32(n)}
+	if s.file == nil && len(s.mem)+n > spoolMemory {
 		f, err := os.CreateTemp("", "sixlink-replay-") // 0600
 		if err != nil {
 			return at, fmt.Errorf("spool: %w", err)
 		}
 		os.Remove(f.Name())
-		s.file, s.w = f, bufio.NewWriterSize(f, 256<<10)
+		s.file, s.w = f, bufio.NewWriterSize(f, spoolWrite)
 	}
-	s.size += int64(len(p))
-	if s.file == nil {
-		s.mem = append(s.mem, p...)
-		return at, nil
-	}
-	if _, err := s.w.Write(p); err != nil {
-		return at, fmt.Errorf("spool: %w", err)
+	s.size += int64(n)
+	for _, p := range parts {
+		if s.file == nil {
+			s.mem = append(s.mem, p...)
+		} else if _, err := s.w.Write(p); err != nil {
+			return at, fmt.Errorf("spool: %w", err)
+		}
 	}
 	return at, nil
 }

@@ -74,7 +74,8 @@ type event struct {
 	lost   string   // why its answer is not on record although there may have been one
 	leave  bool     // not to be played: authorization that a later exchange got past
 	of     *message // what it replies to
-	result key.Key  // of a reply
+	// key is that of a request without filler, by plainRules, and of a reply's result.
+	key key.Key
 
 	items []*item // that it owns, in order
 	ord   int32   // its place among those of the tape, from 1
