@@ -200,7 +200,8 @@ type Source interface {
 // Load reads a whole recording. The tape must be closed.
 func Load(r Source, opts Options) (*Tape, error) {
 	t := &Tape{Header: r.Header(), names: map[string]string{}}
-	d := session.NewDecoder(r.Header(), nopSource{}, session.Options{SessionKey: opts.SessionKey})
+	var got pairs
+	d := session.NewDecoder(r.Header(), nopSource{}, session.Options{SessionKey: opts.SessionKey, Settled: got.settled})
 	l := newLoader(t)
 	for {
 		rec, err := r.Next()
@@ -225,7 +226,7 @@ func Load(r Source, opts Options) (*Tape, error) {
 		t.Close()
 		return nil, err
 	}
-	t.link(d.Finish(t.End.State, t.End.Torn).Sessions)
+	t.link(d.Finish(t.End.State, t.End.Torn).Sessions, &got)
 	return t, nil
 }
 
