@@ -133,9 +133,9 @@ func (t *Tape) answered(n int, ev *event, m *message) {
 	if ev == nil {
 		return
 	}
-	ev.session = n
+	ev.session = int32(n)
 	if ev.x >= 0 {
-		t.exchanges[ev.x].session = n
+		t.exchanges[ev.x].session = int32(n)
 	}
 	if m != nil {
 		m.answers, ev.answer = ev, m
@@ -148,14 +148,14 @@ func (t *Tape) asked(n int, m *message, ev *event) {
 		return
 	}
 	if m.item.x >= 0 {
-		t.exchanges[m.item.x].session = n
+		t.exchanges[m.item.x].session = int32(n)
 	}
 	if ev == nil {
 		return
 	}
-	ev.of, m.reply, ev.session = m, ev, n
+	ev.of, m.reply, ev.session = m, ev, int32(n)
 	if ev.x >= 0 {
-		t.exchanges[ev.x].session = n
+		t.exchanges[ev.x].session = int32(n)
 	}
 }
 
@@ -186,7 +186,9 @@ func (t *Tape) pair(n int, s *session.Session, by *names) {
 			}
 			t.answered(n, ev, m)
 			if ev != nil && ex.AnswerSeq == 0 && ex.State == session.ExchangeUnanswered {
-				ev.lost = lost(s, ex, pending)
+				if why := lost(s, ex, pending); why != "" {
+					ev.rarely().lost = why
+				}
 			}
 			continue
 		}
@@ -230,7 +232,7 @@ func lost(s *session.Session, ex *session.Exchange, pending map[int64]bool) stri
 
 // assign says to which session each event, item and exchange belongs.
 func (t *Tape) assign() {
-	byKey := map[string]int{}
+	byKey := map[string]int32{}
 	byEndpoint := map[string]*exchange{}
 	for _, x := range t.exchanges {
 		if x.session < 0 {
@@ -258,8 +260,8 @@ func (t *Tape) assign() {
 	for i, s := range t.Sessions {
 		ranges[i] = s.FirstSeq
 	}
-	at := func(pos int64) int {
-		return max(0, sort.Search(len(ranges), func(i int) bool { return ranges[i] > pos })-1)
+	at := func(pos int64) int32 {
+		return int32(max(0, sort.Search(len(ranges), func(i int) bool { return ranges[i] > pos })-1))
 	}
 	for _, ev := range t.events {
 		switch {
@@ -325,20 +327,20 @@ type owner struct {
 
 // own gives the items of one session their owners.
 func (t *Tape) own(n int) {
-	begin := &event{what: evBegin, session: n, x: -1}
+	begin := &event{what: evBegin, session: int32(n), x: -1}
 	o := &owner{t: t, last: begin, tokens: map[string]*event{}, ids: map[string]*event{}, done: map[*event]bool{}}
 	if n < len(t.Sessions) {
 		o.ended = t.Sessions[n].ended
 	}
 	var events []*event
 	for _, ev := range t.events {
-		if ev.session == n || ev.session < 0 {
+		if ev.session == int32(n) || ev.session < 0 {
 			events = append(events, ev)
 		}
 	}
 	i := 0
 	for _, it := range t.items {
-		if it.session != n && (it.session >= 0 || n > 0) { // of no session: once is enough
+		if it.session != int32(n) && (it.session >= 0 || n > 0) { // of no session: once is enough
 			continue
 		}
 		for i < len(events) && events[i].pos <= it.pos {
@@ -362,8 +364,8 @@ func (o *owner) hear(ev *event) {
 		return
 	}
 	o.ids[ev.id] = ev
-	if ev.token != "" {
-		o.tokens[ev.token] = ev
+	if ev.rare().token != "" {
+		o.tokens[ev.rare().token] = ev
 	}
 	if ev.method != "subscriptions/listen" && !o.done[ev] { // a server may answer before it has read everything
 		o.open = append(o.open, ev)

@@ -112,31 +112,34 @@ func (l *loader) said(data []byte, masks []mask.Span, like *event) error {
 		ev := *like
 		ev.session, ev.method, ev.index, ev.batch = -1, l.t.intern(e.method), int32(e.index), requests
 		if e.id.ok() {
-			ev.id, ev.raw = ident(e.id.of(data)), clip(string(e.id.of(data)))
+			ev.id = ident(e.id.of(data))
+			if ev.raw = ev.id[1:]; ev.raw != string(e.id.of(data)) { // one text for both, mostly
+				ev.raw = clip(string(e.id.of(data)))
+			}
 		}
 		switch e.kind {
 		case kRequest:
 			ev.what = evRequest
 			ev.name = l.t.intern(key.Name(e.method, e.params.of(data)))
 			if e.metaToken.ok() {
-				ev.token = ident(e.metaToken.of(data))
+				ev.rarely().token = ident(e.metaToken.of(data))
 			}
 			for _, m := range masks {
 				if m.Off >= int64(e.params.start) && m.Off+m.Len <= int64(e.params.end) {
-					ev.masked = append(ev.masked, mask.Span{Off: m.Off - int64(e.params.start), Len: m.Len, MAC: m.MAC})
+					ev.rarely().masked = append(ev.rarely().masked, mask.Span{Off: m.Off - int64(e.params.start), Len: m.Len, MAC: m.MAC})
 				}
 			}
 			var err error
 			if ev.params, err = l.t.spool.add(e.params.of(data)); err != nil {
 				return err
 			}
-			if len(ev.masked) == 0 {
+			if len(ev.rare().masked) == 0 {
 				ev.key = plainRules.Of(e.method, e.params.of(data))
 			}
 		case kNotification:
 			ev.what = evNotification
 			if e.target.ok() {
-				ev.target = ident(e.target.of(data))
+				ev.rarely().target = ident(e.target.of(data))
 			}
 		case kReply:
 			ev.what = evReply
@@ -177,13 +180,17 @@ func (l *loader) sent(it *item, b, eol []byte, seq int64, event int) error {
 func (l *loader) messages(it *item, data []byte, all []envelope, seq int64, event int, at func(span) span) {
 	for _, e := range all {
 		m := &message{kind: e.kind, seq: seq, event: int32(event), index: int32(e.index), place: e.whole, method: l.t.intern(e.method), item: it}
-		keep := func(s span, w swap) {
-			if s.ok() {
-				m.edits = append(m.edits, edit{span: at(s), swap: w, val: ident(s.of(data))})
-			}
-		}
 		if e.id.ok() {
 			m.id = ident(e.id.of(data))
+		}
+		keep := func(s span, w swap) {
+			switch {
+			case !s.ok():
+			case s == e.id:
+				m.edits = append(m.edits, edit{span: at(s), swap: w, val: m.id})
+			default:
+				m.edits = append(m.edits, edit{span: at(s), swap: w, val: ident(s.of(data))})
+			}
 		}
 		switch {
 		case e.kind == kReply:
