@@ -280,10 +280,15 @@ func (l *lineReader) open() bool {
 
 // readRun reads a skippable frame that is a chunk run.
 func (l *lineReader) readRun(at int64, r io.Reader) error {
-	run, err := io.ReadAll(io.LimitReader(r, maxRun+1))
-	if err != nil {
+	// A size that is only said is not believed at once; most runs are under a MiB.
+	var all bytes.Buffer
+	if l, ok := r.(*limited); ok {
+		all.Grow(int(min(l.n, 1<<20)) + bytes.MinRead)
+	}
+	if _, err := all.ReadFrom(io.LimitReader(r, maxRun+1)); err != nil {
 		return noEOF(err)
 	}
+	run := all.Bytes()
 	if len(run) > maxRun {
 		return &limitError{fmt.Sprintf("has a chunk run of over %d bytes", maxRun)}
 	}

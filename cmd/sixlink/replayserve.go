@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -146,7 +147,12 @@ func runReplayServe(s stdio, name, path string, f *replayServeFlags, cfg mock.Co
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	r, err := record.Open(path, record.Options{MaxDecompressed: f.limit, Reuse: true})
+	// What is kept of a recording is small beside what is read of it: more collections
+	// cost next to nothing. Who set GOGC has it so.
+	if was := debug.SetGCPercent(50); was != 100 {
+		debug.SetGCPercent(was)
+	}
+	r, err := record.Open(path, record.Options{MaxDecompressed: f.limit, Reuse: true, Decoders: &record.Decoders{}})
 	if err != nil {
 		return fail(s, name, err, exitUnknown)
 	}

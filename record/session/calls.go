@@ -83,7 +83,7 @@ func (s *sess) call(o *open, m *message, meta *object, w where) {
 			s.maybeAgain(c, m.params.token(fArguments), w.macs(m.params.at(fArguments)))
 		}
 		s.Calls = append(s.Calls, c.Call)
-		if len(s.calls) > s.sweepAt {
+		if len(s.calls) > s.sweepAt && s.p.d.opts.Settled == nil { // else settle does it
 			s.calls = slices.DeleteFunc(s.calls, (*call).final)
 			s.sweepAt = 2*len(s.calls) + 256
 		}

@@ -72,18 +72,20 @@ func (l lostRange) hits(from record.From, start, end int64) bool {
 // sess is a session that is being made.
 type sess struct {
 	*Session
-	p       *channel
-	lists   *catalog.Builder
-	pages   map[*Exchange]*catalog.Request
-	byUse   map[string]*call // by the host's tool-use id
-	rounds  []*call          // that wait for the client to resume them
-	elicits []*call          // that were answered with -32042 and may be tried again
-	calls   []*call          // those that are not final, and some that are, in order
-	sweepAt int              // the length of calls at which the final ones are let go
-	open    []*call          // without a final answer
-	tasks   map[string]*call
-	status  map[string]taskStatus // of tasks that no call is known for yet
-	orphans []int64               // seqs of replies of the server's that belong to no request
+	p        *channel
+	lists    *catalog.Builder
+	pages    map[*Exchange]*catalog.Request
+	byUse    map[string]*call // by the host's tool-use id
+	rounds   []*call          // that wait for the client to resume them
+	elicits  []*call          // that were answered with -32042 and may be tried again
+	calls    []*call          // those that are not final, and some that are, in order
+	settleAt int              // the length of Requests at which the answered ones are let go
+	spoke    bool             // one of those did (see refused)
+	sweepAt  int              // the length of calls at which the final ones are let go
+	open     []*call          // without a final answer
+	tasks    map[string]*call
+	status   map[string]taskStatus // of tasks that no call is known for yet
+	orphans  []int64               // seqs of replies of the server's that belong to no request
 
 	modern     bool // a request carried its version
 	modernOK   bool // and one other than a probe succeeded

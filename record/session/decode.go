@@ -25,6 +25,13 @@ type Options struct {
 	// Lean leaves out what only those want who show a session: of Requests those that
 	// were answered, but for the last of each side, and the Attempts of calls.
 	Lean bool
+	// Settled, when it is set, is for who only wants to know which answer is whose, of
+	// long recordings: a request that was answered is handed to it, with its session
+	// (whose fields are not final yet), some time after its answer, and is then let go
+	// of with its call; Session.SettledCalls counts those. Values are not kept: they
+	// cannot be asked for. Over HTTP, and what Finish returns, the requests are in
+	// Session.Requests as ever. What was captured of catalogs is then not to be trusted.
+	Settled func(*Session, *Exchange)
 	// SessionKey says how exchanges over HTTP are put into sessions:
 	// "header:NAME", "meta:POINTER" (a JSON pointer into _meta), "connection" or
 	// "principal". Empty: by Mcp-Session-Id, and where there is none by what else is
@@ -67,10 +74,11 @@ type Decoder struct {
 	gaps  []record.Gap // before the first process
 
 	closing *record.Closing
-	msg     message // reused
-	line    line    // reused
-	held    int     // bytes of values that are held
-	read    int64   // bytes of all lines: what Options.Hold keeps may lie anywhere among them
+	msg     message    // reused
+	line    line       // reused
+	bare    *frameData // with Options.Settled: of all values
+	held    int        // bytes of values that are held
+	read    int64      // bytes of all lines: what Options.Hold keeps may lie anywhere among them
 }
 
 // NewDecoder returns a decoder for one recording. Values over 1 KiB are left in

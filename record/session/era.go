@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/sixlink/sixlink/record"
@@ -222,10 +223,10 @@ func (p *process) basis(s *sess) string {
 // refused tells whether all that was said in the stateless era is probes that
 // got no result: client and server found no era.
 func (s *sess) refused() bool {
-	for _, ex := range s.Requests {
-		if ex.From == record.Client && (ex.Method != methodDiscover || ex.State == ExchangeResult) {
-			return false
-		}
-	}
-	return true
+	return !s.spoke && !slices.ContainsFunc(s.Requests, (*Exchange).spoke)
+}
+
+// spoke tells that it is no probe for an era that got no result.
+func (ex *Exchange) spoke() bool {
+	return ex.From == record.Client && (ex.Method != methodDiscover || ex.State == ExchangeResult)
 }

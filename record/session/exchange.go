@@ -43,6 +43,7 @@ func (o *open) tell(flag string, seq int64, from record.From, detail string) {
 type requests struct {
 	open   map[key]*open
 	done   map[key]*Exchange // the latest that was answered, by id
+	old    map[key]oldAnswer // … as far as that was let go of (Options.Settled)
 	tokens map[key]*Exchange // progress tokens of open requests: a token is not an id (wire.md 2.3)
 	closed [64]closedToken   // of the latest answered ones: progress may come late
 	next   int
@@ -55,6 +56,69 @@ type closedToken struct {
 
 func newRequests() *requests {
 	return &requests{open: map[key]*open{}, done: map[key]*Exchange{}, tokens: map[key]*Exchange{}}
+}
+
+// oldAnswer is what is left of a request that was let go of.
+type oldAnswer struct {
+	seq  int64
+	call bool
+}
+
+// latest is the latest request with an id that was answered; nil: there is none.
+func (r *requests) latest(id ID) *Exchange {
+	if ex := r.done[id.key()]; ex != nil {
+		return ex
+	}
+	o, ok := r.old[id.key()]
+	if !ok {
+		return nil
+	}
+	ex := &Exchange{Seq: o.seq, ID: id}
+	if o.call {
+		ex.Method = methodCall
+	}
+	return ex
+}
+
+// settle hands the answered requests among the session's to Options.Settled, and lets
+// go of them: when there are twice as many as were left the last time. The last of each
+// side, and the first call, stay.
+func (s *sess) settle(p *channel) {
+	if p.d.opts.Settled == nil || p.d.brief != nil || len(s.Requests) <= s.settleAt {
+		return
+	}
+	kept := s.Requests[:0]
+	for _, ex := range s.Requests {
+		if ex.AnswerSeq == 0 || ex.HTTP != nil {
+			kept = append(kept, ex)
+			continue
+		}
+		p.d.opts.Settled(s.Session, ex)
+		s.spoke = s.spoke || ex.spoke()
+		r := p.asked[ex.From]
+		if k := ex.ID.key(); r.done[k] == ex {
+			if r.old == nil {
+				r.old = map[key]oldAnswer{}
+			}
+			r.old[k] = oldAnswer{ex.Seq, ex.Method == methodCall}
+			delete(r.done, k)
+		}
+	}
+	clear(s.Requests[len(kept):])
+	s.Requests = kept
+	s.settleAt = 2*len(kept) + 256
+	// The session's first call stays: what was listed before it is told by it.
+	final := map[*Call]bool{}
+	s.calls = slices.DeleteFunc(s.calls, func(c *call) bool {
+		if c.final() && c.Call != s.Calls[0] {
+			final[c.Call] = true
+			return true
+		}
+		return false
+	})
+	n := len(s.Calls)
+	s.Calls = slices.DeleteFunc(s.Calls, func(c *Call) bool { return final[c] })
+	s.SettledCalls += n - len(s.Calls)
 }
 
 // maxSameID is how many open requests with one id are looked at.
@@ -194,6 +258,7 @@ func (p *channel) request(m *message, w where) *sess {
 	if m.has(fParams) {
 		ex.Params = p.value(w.line, m.at(fParams))
 	}
+	s.settle(p)
 	s.Requests = append(s.Requests, ex)
 	o := &open{ex: ex, s: s, off: w.off, end: w.end}
 	if w.x != nil {
@@ -223,10 +288,10 @@ func (p *channel) request(m *message, w where) *sess {
 	case !m.id.Pairs():
 		o.note(FlagBadID, w.seq, w.from, "a request whose id is neither string nor number: "+clip(m.id.Raw, 100))
 	default:
-		_, used := r.done[m.id.key()]
+		used := r.latest(m.id)
 		if r.add(o) {
 			o.note(FlagIDReuse, w.seq, w.from, "the request with this id is still open")
-		} else if used && s.Connection.Initialize != nil && r.done[m.id.key()].Seq >= s.FirstSeq && m.method != methodInitialize {
+		} else if used != nil && s.Connection.Initialize != nil && used.Seq >= s.FirstSeq && m.method != methodInitialize {
 			o.note(FlagIDReuse, w.seq, w.from, "the id was used before in this session")
 		}
 	}
@@ -275,7 +340,7 @@ func (p *channel) reply(m *message, w where) *sess {
 		o, first = w.x.find(m, w)
 	case m.id.Pairs():
 		if o = r.find(m.id.key(), p.cur); o == nil {
-			first = r.done[m.id.key()]
+			first = r.latest(m.id)
 		}
 	}
 	if w.x != nil && w.from == record.Client {

@@ -326,6 +326,12 @@ func other(from record.From) record.From {
 // value returns the value at span of the line.
 func (p *channel) value(l *line, span jsonscan.Span) Value {
 	n := span.End - span.Start
+	if p.d.opts.Settled != nil {
+		if p.d.bare == nil {
+			p.d.bare = &frameData{}
+		}
+		return Value{frame: p.d.bare, off: int64(span.Start), n: int64(n), depth: int32(span.Depth)}
+	}
 	if l.frame == nil && l.hold {
 		l.frame = &frameData{held: l.data}
 	}

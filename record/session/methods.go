@@ -235,7 +235,7 @@ func (p *channel) cancelled(m *message, w where) {
 		}
 		return
 	}
-	if ex := r.done[id.key()]; ex != nil && id.Pairs() && ex.CancelledSeq == 0 {
+	if ex := r.latest(id); ex != nil && id.Pairs() && ex.CancelledSeq == 0 {
 		// They crossed: the answer counts.
 		ex.CancelledSeq, ex.CancelledAt, ex.CancelReason = w.seq, w.at, reason
 		const detail = "cancelled after it was answered"

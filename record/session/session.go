@@ -82,6 +82,8 @@ type Session struct {
 	Lines, Blank, Nonmessage map[record.From]int
 	// Requests lists the requests of both sides, in order.
 	Requests []*Exchange
+	// SettledCalls counts the calls that are not in Calls any more (Options.Settled).
+	SettledCalls int
 	// Orphans are replies that belong to no request, duplicates included.
 	Orphans []*Orphan
 	// Remarks are observations on single lines or on the session, in order; of

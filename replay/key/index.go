@@ -1,30 +1,63 @@
 package key
 
 import (
+	"bytes"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sixlink/sixlink/record/mask"
 	"github.com/sixlink/sixlink/record/session/jsonscan"
 )
 
 // Index finds recorded requests that are equal to a live one. It keeps a key a
-// request, not the requests.
+// request, not the requests. All are added before the first is looked for.
 type Index struct {
 	rules Rules
 	// mac makes the hash of a live value, to be compared with what stands for the
 	// recorded one. nil: the recording's key is not there, and any value fits.
 	mac    func(string) string
-	byKey  map[Key][]int
 	shapes map[string][]shape // by method
+
+	// The requests: ns[i] has keys[i]. In the order of keys once sorted is true, which the
+	// first Find sees to: a map of lists takes three times the memory.
+	mu     sync.Mutex
+	sorted bool
+	keys   []Key
+	ns     []int
+}
+
+// byKey sorts an index by key.
+type byKey Index
+
+func (x *byKey) Len() int           { return len(x.keys) }
+func (x *byKey) Less(i, j int) bool { return bytes.Compare(x.keys[i][:], x.keys[j][:]) < 0 }
+func (x *byKey) Swap(i, j int) {
+	x.keys[i], x.keys[j] = x.keys[j], x.keys[i]
+	x.ns[i], x.ns[j] = x.ns[j], x.ns[i]
+}
+
+// of are the requests with a key, in the order in which they were added. The same list
+// is at the same place each time.
+func (x *Index) of(k Key) []int {
+	x.mu.Lock()
+	if !x.sorted {
+		sort.Stable((*byKey)(x))
+		x.sorted = true
+	}
+	x.mu.Unlock()
+	from := sort.Search(len(x.keys), func(i int) bool { return bytes.Compare(x.keys[i][:], k[:]) >= 0 })
+	to := from + sort.Search(len(x.keys)-from, func(i int) bool { return x.keys[from+i] != k })
+	return x.ns[from:to:to]
 }
 
 // NewIndex returns an empty index. mac hashes values by the key that the recording
 // was masked with; nil when that key is not known.
 func NewIndex(rules Rules, mac func(string) string) *Index {
-	return &Index{rules: rules, mac: mac, byKey: map[Key][]int{}, shapes: map[string][]shape{}}
+	return &Index{rules: rules, mac: mac, shapes: map[string][]shape{}}
 }
 
 // Rules are those that it was made with.
@@ -34,8 +67,13 @@ func (x *Index) Rules() *Rules { return &x.rules }
 // spans in params, by offset in it.
 func (x *Index) Add(n int, method string, params []byte, masked []mask.Span) Key {
 	k := x.Key(method, params, masked, true)
-	x.byKey[k] = append(x.byKey[k], n)
+	x.AddKey(n, k)
 	return k
+}
+
+// AddKey is Add for a request without filler whose key is known.
+func (x *Index) AddKey(n int, k Key) {
+	x.keys, x.ns, x.sorted = append(x.keys, k), append(x.ns, n), false
 }
 
 // Key is the key of a recorded request in which filler stands for what it replaced:
@@ -53,14 +91,14 @@ func (x *Index) Key(method string, params []byte, masked []mask.Span, learn bool
 	if len(f.shape) > 0 && learn {
 		x.learn(method, f.shape)
 	}
-	return sum(method, x.rules.prune(method, n).appendForm(nil))
+	return sumForm(method, x.rules.prune(method, n))
 }
 
 // Find returns the recorded requests that are equal to a live one, in the order in
 // which they were added.
 func (x *Index) Find(method string, params []byte) []int {
 	params = x.rules.redacted(method, params)
-	found := x.byKey[x.rules.Of(method, params)]
+	found := x.of(x.rules.Of(method, params))
 	shapes := x.shapes[method]
 	if len(shapes) == 0 || len(params) == 0 {
 		return found
@@ -72,7 +110,7 @@ func (x *Index) Find(method string, params []byte) []int {
 	found = slices.Clone(found)
 	for _, s := range shapes {
 		for _, like := range s.apply(n, x.mac) {
-			found = append(found, x.byKey[sum(method, x.rules.prune(method, like).appendForm(nil))]...)
+			found = append(found, x.of(sumForm(method, x.rules.prune(method, like)))...)
 		}
 	}
 	slices.Sort(found)

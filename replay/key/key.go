@@ -2,6 +2,7 @@ package key
 
 import (
 	"crypto/sha256"
+	"sync"
 
 	"github.com/sixlink/sixlink/record/session/jsonscan"
 )
@@ -28,7 +29,23 @@ func (r *Rules) Of(method string, params []byte) Key {
 	if !ok {
 		return sum(method, append([]byte("spelt "), params...)) // no JSON, or deeper than is followed
 	}
-	return sum(method, n.appendForm(nil))
+	return sumForm(method, n)
+}
+
+// forms are buffers of sumForm's: params can be long, and there are many.
+var forms = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxForm is the capacity in bytes up to which such a buffer is kept.
+const maxForm = 1 << 20
+
+func sumForm(method string, n *node) Key {
+	b := forms.Get().(*[]byte)
+	*b = n.appendForm((*b)[:0])
+	k := sum(method, *b)
+	if cap(*b) <= maxForm {
+		forms.Put(b)
+	}
+	return k
 }
 
 // OfLive is Of after Redact.

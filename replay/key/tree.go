@@ -2,8 +2,10 @@ package key
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sixlink/sixlink/record/session/jsonscan"
 )
@@ -26,27 +28,39 @@ type member struct {
 // emptyObject stands for params or arguments that were not sent.
 var emptyObject = &node{raw: []byte("{}")}
 
-// parse reads one JSON value; nil when it is none or nests too deep.
+// errDeep ends the reading of a value that nests too deep.
+var errDeep = errors.New("nested too deep")
+
+// parse reads one JSON value, in one walk; nil when it is none or nests too deep.
 func parse(b []byte) *node {
-	s, err := jsonscan.Skip(b, 0)
-	if err != nil || s.Depth > maxDepth || jsonscan.Space(b, s.End) != len(b) {
+	n, s, err := parseValue(b, 0, maxDepth)
+	if err != nil || jsonscan.Space(b, s.End) != len(b) {
 		return nil
 	}
-	return parseValue(b[s.Start:s.End])
+	return n
 }
 
-func parseValue(b []byte) *node {
-	n := &node{raw: b}
-	switch b[0] {
-	case '{':
-		_, _ = jsonscan.Members(b, 0, func(name []byte, at int) (jsonscan.Span, error) {
-			s, err := jsonscan.Skip(b, at)
-			if err == nil {
-				n.members = append(n.members, member{string(name), parseValue(b[s.Start:s.End])})
-			}
+// parseValue reads the value that begins at or after at, of at most so many levels.
+func parseValue(b []byte, at, levels int) (n *node, s jsonscan.Span, err error) {
+	n = &node{}
+	at = jsonscan.Space(b, at)
+	if at < len(b) && (b[at] == '{' || b[at] == '[') && levels == 0 {
+		return nil, s, errDeep
+	}
+	switch {
+	case at < len(b) && b[at] == '{':
+		s, err = jsonscan.Members(b, at, func(name []byte, at int) (jsonscan.Span, error) {
+			// The name is copied first: it may be in memory of the walk.
+			m := member{name: string(name)}
+			v, s, err := parseValue(b, at, levels-1)
+			m.value = v
+			n.members = append(n.members, m)
 			return s, err
 		})
-		slices.SortStableFunc(n.members, func(a, b member) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+		if err != nil {
+			return nil, s, err
+		}
+		slices.SortStableFunc(n.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 		last := n.members[:0]
 		for i, m := range n.members {
 			if i+1 == len(n.members) || n.members[i+1].name != m.name {
@@ -54,16 +68,20 @@ func parseValue(b []byte) *node {
 			}
 		}
 		n.members = last
-	case '[':
-		_, _ = jsonscan.Elements(b, 0, func(_, at int) (jsonscan.Span, error) {
-			s, err := jsonscan.Skip(b, at)
-			if err == nil {
-				n.elems = append(n.elems, parseValue(b[s.Start:s.End]))
-			}
+	case at < len(b) && b[at] == '[':
+		s, err = jsonscan.Elements(b, at, func(_, at int) (jsonscan.Span, error) {
+			v, s, err := parseValue(b, at, levels-1)
+			n.elems = append(n.elems, v)
 			return s, err
 		})
+	default:
+		s, err = jsonscan.Skip(b, at)
 	}
-	return n
+	if err != nil {
+		return nil, s, err
+	}
+	n.raw = b[s.Start:s.End]
+	return n, s, nil
 }
 
 func (n *node) kind() byte { return n.raw[0] }
@@ -153,6 +171,9 @@ func (n *node) appendForm(dst []byte) []byte {
 		}
 		return append(dst, ']')
 	case '"':
+		if bytes.IndexByte(n.raw, '\\') < 0 { // no quote is in it then, either
+			return append(dst, n.raw...)
+		}
 		return appendText(dst, jsonscan.AppendString(nil, n.raw))
 	case holeKind, 't', 'f', 'n':
 		return append(dst, n.raw...)
@@ -166,11 +187,33 @@ func (n *node) appendForm(dst []byte) []byte {
 
 func appendText(dst, text []byte) []byte {
 	dst = append(dst, '"')
-	for _, c := range text {
-		if c == '"' || c == '\\' {
-			dst = append(dst, '\\')
+	for {
+		i := escaped(text)
+		if i < 0 {
+			break
 		}
-		dst = append(dst, c)
+		dst = append(append(dst, text[:i]...), '\\', text[i])
+		text = text[i+1:]
 	}
-	return append(dst, '"')
+	return append(append(dst, text...), '"')
+}
+
+// escaped is where the first byte stands that appendText escapes; -1: nowhere. It goes
+// by the two bytes in pieces: a text is long and has, as a rule, few of one of them.
+func escaped(text []byte) int {
+	const piece = 512
+	for at := 0; at < len(text); at += piece {
+		p := text[at:min(len(text), at+piece)]
+		i := bytes.IndexByte(p, '"')
+		if i >= 0 {
+			p = p[:i]
+		}
+		if j := bytes.IndexByte(p, '\\'); j >= 0 {
+			i = j
+		}
+		if i >= 0 {
+			return at + i
+		}
+	}
+	return -1
 }

@@ -228,7 +228,7 @@ func TestRecordedHTTPClientCannotTell(t *testing.T) {
 			}()
 			played := map[int64]bool{}
 			for _, x := range tape.exchanges {
-				played[x.n] = x.session == s.n || x.session < 0
+				played[x.n] = x.session == int32(s.n) || x.session < 0
 			}
 			for _, st := range steps {
 				if !played[st.x.n] {

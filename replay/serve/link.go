@@ -1,12 +1,38 @@
 package serve
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
 	"github.com/sixlink/sixlink/record"
 	"github.com/sixlink/sixlink/record/session"
 )
+
+// pairs are what session has let go of while it read: who answers whom. It is most of
+// a long recording, so they are small.
+type pairs struct {
+	all []settled
+	of  []*session.Session // that all.session counts in
+}
+
+type settled struct {
+	seq, answer              int64
+	index, answerIndex, sess int32
+	server                   bool // the request is the server's
+}
+
+func (p *pairs) settled(s *session.Session, ex *session.Exchange) {
+	n := len(p.of) - 1
+	for n >= 0 && p.of[n] != s { // the latest first: sessions of a process follow each other
+		n--
+	}
+	if n < 0 {
+		n = len(p.of)
+		p.of = append(p.of, s)
+	}
+	p.all = append(p.all, settled{ex.Seq, ex.AnswerSeq, int32(ex.Index), int32(ex.AnswerIndex), int32(n), ex.From == record.Server})
+}
 
 // ref is how session names a message.
 type ref struct {
@@ -16,27 +42,84 @@ type ref struct {
 	event int
 }
 
-// link joins what session knows (pairs, sessions) with events and items, and gives
-// every item its owner.
-func (t *Tape) link(sessions []*session.Session) {
-	events := map[ref]*event{}
+func (a ref) compare(b ref) int {
+	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.index, b.index), cmp.Compare(a.x, b.x), cmp.Compare(a.event, b.event))
+}
+
+// names finds events and messages by what session calls them: lists in that order,
+// since maps would be most of the memory that loading takes.
+type names struct {
+	t      *Tape
+	events []*event
+	msgs   []*message
+}
+
+func newNames(t *Tape) *names {
+	n := &names{t: t}
 	for _, ev := range t.events {
 		if ev.what != evHTTP {
-			events[ref{seq: ev.seq, index: int(ev.index)}] = ev
+			n.events = append(n.events, ev)
 		}
 	}
-	msgs := map[ref]*message{}
-	for _, m := range t.messages {
-		r := ref{seq: m.seq, index: int(m.index), event: int(m.event)}
-		if m.item.x >= 0 {
-			r.x = t.exchanges[m.item.x].n
-		}
-		msgs[r] = m
+	n.msgs = slices.Clone(t.messages)
+	// Both are in order almost always; of equal ones the last holds.
+	slices.SortStableFunc(n.events, func(a, b *event) int { return ofEvent(a).compare(ofEvent(b)) })
+	slices.SortStableFunc(n.msgs, func(a, b *message) int { return n.ofMessage(a).compare(n.ofMessage(b)) })
+	return n
+}
+
+func ofEvent(ev *event) ref { return ref{seq: ev.seq, index: int(ev.index)} }
+
+func (n *names) ofMessage(m *message) ref {
+	r := ref{seq: m.seq, index: int(m.index), event: int(m.event)}
+	if m.item.x >= 0 {
+		r.x = n.t.exchanges[m.item.x].n
 	}
-	for i, s := range sessions {
-		t.Sessions = append(t.Sessions, Session{ID: s.ID, Era: s.Era, Client: s.Client.Name, Calls: len(s.Calls),
+	return r
+}
+
+func (n *names) event(r ref) *event {
+	i := sort.Search(len(n.events), func(i int) bool { return ofEvent(n.events[i]).compare(r) > 0 })
+	if i == 0 || ofEvent(n.events[i-1]) != r {
+		return nil
+	}
+	return n.events[i-1]
+}
+
+func (n *names) message(r ref) *message {
+	i := sort.Search(len(n.msgs), func(i int) bool { return n.ofMessage(n.msgs[i]).compare(r) > 0 })
+	if i == 0 || n.ofMessage(n.msgs[i-1]) != r {
+		return nil
+	}
+	return n.msgs[i-1]
+}
+
+// link joins what session knows (pairs, sessions) with events and items, and gives
+// every item its owner.
+func (t *Tape) link(sessions []*session.Session, got *pairs) {
+	by := newNames(t)
+	for _, s := range sessions {
+		t.Sessions = append(t.Sessions, Session{ID: s.ID, Era: s.Era, Client: s.Client.Name, Calls: len(s.Calls) + s.SettledCalls,
 			Messages: s.Messages[record.Client] + s.Messages[record.Server], FirstSeq: s.FirstSeq, LastSeq: s.LastSeq, ended: s.End.First})
-		t.pair(i, s, events, msgs)
+	}
+	for _, p := range got.all {
+		n := slices.Index(sessions, got.of[p.sess])
+		if n < 0 {
+			continue
+		}
+		// Over stdio: an event's index is that of none.
+		req, ans := ref{seq: p.seq, index: int(p.index)}, ref{seq: p.answer, index: int(p.answerIndex)}
+		if p.server {
+			req.event = -1
+			t.asked(n, by.message(req), by.event(ans))
+		} else {
+			ans.event = -1
+			t.answered(n, by.event(req), by.message(ans))
+		}
+	}
+	got.all = nil
+	for i, s := range sessions {
+		t.pair(i, s, by)
 	}
 	t.assign()
 	for i := range t.Sessions {
@@ -45,8 +128,39 @@ func (t *Tape) link(sessions []*session.Session) {
 	t.messages = nil
 }
 
+// answered takes a request of the client's and its answer; nil is what is not there.
+func (t *Tape) answered(n int, ev *event, m *message) {
+	if ev == nil {
+		return
+	}
+	ev.session = int32(n)
+	if ev.x >= 0 {
+		t.exchanges[ev.x].session = int32(n)
+	}
+	if m != nil {
+		m.answers, ev.answer = ev, m
+	}
+}
+
+// asked takes a request of the server's and the client's reply.
+func (t *Tape) asked(n int, m *message, ev *event) {
+	if m == nil {
+		return
+	}
+	if m.item.x >= 0 {
+		t.exchanges[m.item.x].session = int32(n)
+	}
+	if ev == nil {
+		return
+	}
+	ev.of, m.reply, ev.session = m, ev, int32(n)
+	if ev.x >= 0 {
+		t.exchanges[ev.x].session = int32(n)
+	}
+}
+
 // pair takes the requests of a session, with their answers.
-func (t *Tape) pair(n int, s *session.Session, events map[ref]*event, msgs map[ref]*message) {
+func (t *Tape) pair(n int, s *session.Session, by *names) {
 	pending := map[int64]bool{}
 	for _, c := range s.Calls {
 		if c.State == session.CallPending {
@@ -65,18 +179,16 @@ func (t *Tape) pair(n int, s *session.Session, events map[ref]*event, msgs map[r
 	}
 	for _, ex := range s.Requests {
 		if ex.From == record.Client {
-			ev := events[ref{seq: ex.Seq, index: ex.Index}]
-			if ev == nil {
-				continue
+			ev := by.event(ref{seq: ex.Seq, index: ex.Index})
+			var m *message
+			if ex.AnswerSeq != 0 {
+				m = by.message(answer(ex))
 			}
-			ev.session = n
-			if ev.x >= 0 {
-				t.exchanges[ev.x].session = n
-			}
-			if m := msgs[answer(ex)]; m != nil && ex.AnswerSeq != 0 {
-				m.answers, ev.answer = ev, m
-			} else if ex.AnswerSeq == 0 && ex.State == session.ExchangeUnanswered {
-				ev.lost = lost(s, ex, pending)
+			t.answered(n, ev, m)
+			if ev != nil && ex.AnswerSeq == 0 && ex.State == session.ExchangeUnanswered {
+				if why := lost(s, ex, pending); why != "" {
+					ev.rarely().lost = why
+				}
 			}
 			continue
 		}
@@ -84,19 +196,11 @@ func (t *Tape) pair(n int, s *session.Session, events map[ref]*event, msgs map[r
 		if h := ex.HTTP; h != nil && !t.Header.Bridge {
 			r.x, r.event = h.Exchange, h.Event
 		}
-		m := msgs[r]
-		if m == nil {
-			continue
+		var reply *event
+		if ex.AnswerSeq != 0 {
+			reply = by.event(ref{seq: ex.AnswerSeq, index: ex.AnswerIndex})
 		}
-		if m.item.x >= 0 {
-			t.exchanges[m.item.x].session = n
-		}
-		if ev := events[ref{seq: ex.AnswerSeq, index: ex.AnswerIndex}]; ev != nil && ex.AnswerSeq != 0 {
-			ev.of, m.reply, ev.session = m, ev, n
-			if ev.x >= 0 {
-				t.exchanges[ev.x].session = n
-			}
-		}
+		t.asked(n, by.message(r), reply)
 	}
 	for _, o := range s.Orphans {
 		if o.From != record.Server || !o.Duplicate {
@@ -106,8 +210,8 @@ func (t *Tape) pair(n int, s *session.Session, events map[ref]*event, msgs map[r
 		if t.Header.Transport == "stdio" {
 			r.x, r.event = 0, -1
 		}
-		if m := msgs[r]; m != nil {
-			m.answers = events[ref{seq: o.RequestOf, index: -1}]
+		if m := by.message(r); m != nil {
+			m.answers = by.event(ref{seq: o.RequestOf, index: -1})
 		}
 	}
 }
@@ -128,7 +232,7 @@ func lost(s *session.Session, ex *session.Exchange, pending map[int64]bool) stri
 
 // assign says to which session each event, item and exchange belongs.
 func (t *Tape) assign() {
-	byKey := map[string]int{}
+	byKey := map[string]int32{}
 	byEndpoint := map[string]*exchange{}
 	for _, x := range t.exchanges {
 		if x.session < 0 {
@@ -156,8 +260,8 @@ func (t *Tape) assign() {
 	for i, s := range t.Sessions {
 		ranges[i] = s.FirstSeq
 	}
-	at := func(pos int64) int {
-		return max(0, sort.Search(len(ranges), func(i int) bool { return ranges[i] > pos })-1)
+	at := func(pos int64) int32 {
+		return int32(max(0, sort.Search(len(ranges), func(i int) bool { return ranges[i] > pos })-1))
 	}
 	for _, ev := range t.events {
 		switch {
@@ -223,20 +327,20 @@ type owner struct {
 
 // own gives the items of one session their owners.
 func (t *Tape) own(n int) {
-	begin := &event{what: evBegin, session: n, x: -1}
+	begin := &event{what: evBegin, session: int32(n), x: -1}
 	o := &owner{t: t, last: begin, tokens: map[string]*event{}, ids: map[string]*event{}, done: map[*event]bool{}}
 	if n < len(t.Sessions) {
 		o.ended = t.Sessions[n].ended
 	}
 	var events []*event
 	for _, ev := range t.events {
-		if ev.session == n || ev.session < 0 {
+		if ev.session == int32(n) || ev.session < 0 {
 			events = append(events, ev)
 		}
 	}
 	i := 0
 	for _, it := range t.items {
-		if it.session != n && (it.session >= 0 || n > 0) { // of no session: once is enough
+		if it.session != int32(n) && (it.session >= 0 || n > 0) { // of no session: once is enough
 			continue
 		}
 		for i < len(events) && events[i].pos <= it.pos {
@@ -260,8 +364,8 @@ func (o *owner) hear(ev *event) {
 		return
 	}
 	o.ids[ev.id] = ev
-	if ev.token != "" {
-		o.tokens[ev.token] = ev
+	if ev.rare().token != "" {
+		o.tokens[ev.rare().token] = ev
 	}
 	if ev.method != "subscriptions/listen" && !o.done[ev] { // a server may answer before it has read everything
 		o.open = append(o.open, ev)

@@ -67,27 +67,26 @@ func (l *loader) frame(rec *record.Record) error {
 		*p = lineParts{seq: rec.Seq, bad: rec.Headless || rec.Cont, open: true}
 	}
 	p.mask = appendMasks(p.mask, rec.Masked, int64(len(p.data)))
-	if len(p.data)+len(rec.Data) > maxLine {
+	data := rec.Data // of a line that is one record no copy is made
+	switch {
+	case len(p.data)+len(rec.Data) > maxLine:
 		p.bad, p.data = true, nil
-	} else {
+	case rec.More || p.seq != rec.Seq:
 		p.data = append(p.data, rec.Data...)
+		data = p.data
 	}
 	if rec.More {
 		return nil
 	}
-	p.open = false
+	p.open, p.data = false, nil
 	if p.bad {
 		return nil
-	}
-	data := p.data
-	if p.seq == rec.Seq {
-		data = rec.Data
 	}
 	if rec.From == record.Client {
 		return l.said(bytes.TrimPrefix(data, bom), p.mask, &event{seq: p.seq, pos: rec.Seq, at: rec.At, x: -1})
 	}
 	it := &item{form: itLine, pos: rec.Seq, at: rec.At, x: -1, data: span{0, int32(len(data))}, whole: true}
-	return l.sent(it, append(bytes.Clone(data), rec.EOL...), p.seq, -1)
+	return l.sent(it, data, rec.EOL, p.seq, -1)
 }
 
 var bom = []byte("\xef\xbb\xbf")
@@ -113,32 +112,38 @@ func (l *loader) said(data []byte, masks []mask.Span, like *event) error {
 		ev := *like
 		ev.session, ev.method, ev.index, ev.batch = -1, l.t.intern(e.method), int32(e.index), requests
 		if e.id.ok() {
-			ev.id, ev.raw = ident(e.id.of(data)), clip(string(e.id.of(data)))
+			ev.id = ident(e.id.of(data))
+			if ev.raw = ev.id[1:]; ev.raw != string(e.id.of(data)) { // one text for both, mostly
+				ev.raw = clip(string(e.id.of(data)))
+			}
 		}
 		switch e.kind {
 		case kRequest:
 			ev.what = evRequest
 			ev.name = l.t.intern(key.Name(e.method, e.params.of(data)))
 			if e.metaToken.ok() {
-				ev.token = ident(e.metaToken.of(data))
+				ev.rarely().token = ident(e.metaToken.of(data))
 			}
 			for _, m := range masks {
 				if m.Off >= int64(e.params.start) && m.Off+m.Len <= int64(e.params.end) {
-					ev.masked = append(ev.masked, mask.Span{Off: m.Off - int64(e.params.start), Len: m.Len, MAC: m.MAC})
+					ev.rarely().masked = append(ev.rarely().masked, mask.Span{Off: m.Off - int64(e.params.start), Len: m.Len, MAC: m.MAC})
 				}
 			}
 			var err error
 			if ev.params, err = l.t.spool.add(e.params.of(data)); err != nil {
 				return err
 			}
+			if len(ev.rare().masked) == 0 {
+				ev.key = plainRules.Of(e.method, e.params.of(data))
+			}
 		case kNotification:
 			ev.what = evNotification
 			if e.target.ok() {
-				ev.target = ident(e.target.of(data))
+				ev.rarely().target = ident(e.target.of(data))
 			}
 		case kReply:
 			ev.what = evReply
-			ev.result = anyParams.Of("", e.result.of(data))
+			ev.key = plainRules.Of("", e.result.of(data))
 		}
 		l.t.events = append(l.t.events, &ev)
 		if ev.x >= 0 {
@@ -149,13 +154,14 @@ func (l *loader) said(data []byte, masks []mask.Span, like *event) error {
 	return nil
 }
 
-var anyParams key.Rules
+// plainRules are those under which a tape keeps the keys of requests.
+var plainRules key.Rules
 
-// sent keeps an item with its messages. b are its bytes; seq is that by which
+// sent keeps an item with its messages. b and eol are its bytes; seq is that by which
 // session knows its messages, event the index in an event stream.
-func (l *loader) sent(it *item, b []byte, seq int64, event int) error {
+func (l *loader) sent(it *item, b, eol []byte, seq int64, event int) error {
 	var err error
-	if it.place, err = l.t.spool.add(b); err != nil {
+	if it.place, err = l.t.spool.add(b, eol); err != nil {
 		return err
 	}
 	it.session = -1
@@ -174,13 +180,17 @@ func (l *loader) sent(it *item, b []byte, seq int64, event int) error {
 func (l *loader) messages(it *item, data []byte, all []envelope, seq int64, event int, at func(span) span) {
 	for _, e := range all {
 		m := &message{kind: e.kind, seq: seq, event: int32(event), index: int32(e.index), place: e.whole, method: l.t.intern(e.method), item: it}
-		keep := func(s span, w swap) {
-			if s.ok() {
-				m.edits = append(m.edits, edit{span: at(s), swap: w, val: ident(s.of(data))})
-			}
-		}
 		if e.id.ok() {
 			m.id = ident(e.id.of(data))
+		}
+		keep := func(s span, w swap) {
+			switch {
+			case !s.ok():
+			case s == e.id:
+				m.edits = append(m.edits, edit{span: at(s), swap: w, val: m.id})
+			default:
+				m.edits = append(m.edits, edit{span: at(s), swap: w, val: ident(s.of(data))})
+			}
 		}
 		switch {
 		case e.kind == kReply:

@@ -224,14 +224,14 @@ func (x *webExchange) event(l *loader, e *sse.Event, rec *record.Record) error {
 		}
 	}
 	if !plain {
-		return l.sent(it, raw, rec.Seq, e.Index)
+		return l.sent(it, raw, nil, rec.Seq, e.Index)
 	}
 	if len(e.Lines) == 1 {
 		it.whole = true
 		it.data = span{int32(e.Lines[0].At - skip), int32(e.Lines[0].At-skip) + int32(e.Lines[0].Len)}
-		return l.sent(it, raw, rec.Seq, e.Index)
+		return l.sent(it, raw, nil, rec.Seq, e.Index)
 	}
-	if err := l.sent(it, raw, rec.Seq, e.Index); err != nil {
+	if err := l.sent(it, raw, nil, rec.Seq, e.Index); err != nil {
 		return err
 	}
 	// The data is broken over several fields; none of the values that are exchanged is.
@@ -267,7 +267,7 @@ func (x *webExchange) over(l *loader, seq, at int64) error {
 	case x.stream:
 		if len(b.data) > 0 { // comments, or half an event
 			it := &item{form: itEvent, pos: b.seq, at: b.at, x: x.i}
-			if err := l.sent(it, b.data, b.seq, -1); err != nil {
+			if err := l.sent(it, b.data, nil, b.seq, -1); err != nil {
 				return err
 			}
 		}
@@ -275,7 +275,7 @@ func (x *webExchange) over(l *loader, seq, at int64) error {
 		it := &item{form: itBody, pos: b.seq, at: b.at, x: x.i, data: span{0, int32(len(b.data))}}
 		_, it.whole = kindOf(x.fields)
 		it.whole = it.whole && !b.cut && !b.torn
-		if err := l.sent(it, b.data, b.seq, -1); err != nil {
+		if err := l.sent(it, b.data, nil, b.seq, -1); err != nil {
 			return err
 		}
 	}

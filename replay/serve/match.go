@@ -17,8 +17,8 @@ func (p *play) request(data []byte, e envelope, from sink) (ev *event, made []by
 	if ev == nil {
 		return nil, p.unmatched(id, e.method, params, why)
 	}
-	if ev.lost != "" {
-		return nil, p.s.missed(id, &Miss{Method: visible.String(e.method), Name: visible.String(ev.name), Why: ev.lost, NearestSeq: ev.seq})
+	if ev.rare().lost != "" {
+		return nil, p.s.missed(id, &Miss{Method: visible.String(e.method), Name: visible.String(ev.name), Why: ev.rare().lost, NearestSeq: ev.seq})
 	}
 	// Copies: what is kept of a request must not keep all of it.
 	l := &live{id: bytes.Clone(id), sink: from, at: time.Now(), ident: ident(id)}

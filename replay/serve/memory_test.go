@@ -38,7 +38,7 @@ func manyCall(k int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t%d","arguments":{"n":%d}}}`, k, k%5, k)
 }
 
-// What a tape takes grows with the number of messages, by at most 2 KiB a call, and not
+// What a tape takes grows with the number of messages, by at most 1 KiB a call, and not
 // with their size.
 func TestMemoryIsFlat(t *testing.T) {
 	const calls = 10_000
@@ -73,7 +73,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	took := heap() - before - spoolMemory
 	inW.Close()
 	t.Logf("%d bytes a call", took/calls)
-	if took > 2<<10*calls {
+	if took > 1<<10*calls {
 		t.Errorf("%d calls take %d KiB beside the spool", calls, took>>10)
 	}
 	if r := s.Report(); r.Answered != calls || r.Missed != 0 {

@@ -76,22 +76,92 @@ func read(b []byte) (out []envelope, batch bool) {
 	return nil, false
 }
 
-// members walks over an object and keeps where the named members stand; of a name
-// twice the last holds.
-func members(b []byte, at int, want map[string]*span) (jsonscan.Span, error) {
+// put keeps where a value stands.
+func (p *span) put(s jsonscan.Span) { *p = span{int32(s.Start), int32(s.End)} }
+
+// inner are the members that are looked at of params, of a result or of an error.
+type inner struct {
+	token, target, metaToken, sub span
+}
+
+// read walks over a value and keeps what is wanted of its members, if it is an object;
+// of a name twice the last holds.
+func (in *inner) read(b []byte, at int) (jsonscan.Span, error) {
+	*in = inner{}
+	if at = jsonscan.Space(b, at); at == len(b) || b[at] != '{' {
+		return jsonscan.Skip(b, at)
+	}
 	return jsonscan.Members(b, at, func(name []byte, at int) (jsonscan.Span, error) {
-		s, err := jsonscan.Skip(b, at)
-		if p := want[string(name)]; p != nil && err == nil {
-			*p = span{int32(s.Start), int32(s.End)}
+		switch string(name) {
+		case "_meta":
+			return in.meta(b, at)
+		case "progressToken":
+			return keep(&in.token, b, at)
+		case "requestId":
+			return keep(&in.target, b, at)
 		}
-		return s, err
+		return jsonscan.Skip(b, at)
 	})
 }
 
+func (in *inner) meta(b []byte, at int) (jsonscan.Span, error) {
+	in.metaToken, in.sub = span{}, span{}
+	if at = jsonscan.Space(b, at); at == len(b) || b[at] != '{' {
+		return jsonscan.Skip(b, at)
+	}
+	return jsonscan.Members(b, at, func(name []byte, at int) (jsonscan.Span, error) {
+		switch string(name) {
+		case "progressToken":
+			return keep(&in.metaToken, b, at)
+		case subscriptionID:
+			return keep(&in.sub, b, at)
+		}
+		return jsonscan.Skip(b, at)
+	})
+}
+
+func keep(p *span, b []byte, at int) (jsonscan.Span, error) {
+	s, err := jsonscan.Skip(b, at)
+	if err == nil {
+		p.put(s)
+	}
+	return s, err
+}
+
+// readOne reads a message in one walk.
 func readOne(b []byte, at int) (envelope, jsonscan.Span, error) {
 	var e envelope
-	var version, method, result, rpcError, meta span
-	s, err := members(b, at, map[string]*span{"jsonrpc": &version, "method": &method, "id": &e.id, "params": &e.params, "result": &result, "error": &rpcError})
+	var version, method, result, rpcError span
+	var params, ofResult, ofError inner
+	s, err := jsonscan.Members(b, at, func(name []byte, at int) (s jsonscan.Span, err error) {
+		to := (*span)(nil)
+		switch string(name) {
+		case "jsonrpc":
+			to = &version
+		case "method":
+			to = &method
+		case "id":
+			to = &e.id
+		case "params":
+			if s, err = params.read(b, at); err == nil {
+				e.params.put(s)
+			}
+			return s, err
+		case "result":
+			if s, err = ofResult.read(b, at); err == nil {
+				result.put(s)
+			}
+			return s, err
+		case "error":
+			if s, err = ofError.read(b, at); err == nil {
+				rpcError.put(s)
+			}
+			return s, err
+		default:
+			return jsonscan.Skip(b, at)
+		}
+		return keep(to, b, at)
+	})
 	if err != nil {
 		return e, s, err
 	}
@@ -120,18 +190,13 @@ func readOne(b []byte, at int) (envelope, jsonscan.Span, error) {
 			e.result = rpcError
 		}
 	}
-	inside := func(of span, want map[string]*span) {
-		if of.ok() && b[of.start] == '{' {
-			_, _ = members(b, int(of.start), want)
-		}
-	}
 	switch e.kind {
 	case kRequest, kNotification:
-		inside(e.params, map[string]*span{"progressToken": &e.token, "requestId": &e.target, "_meta": &meta})
-		inside(meta, map[string]*span{"progressToken": &e.metaToken, subscriptionID: &e.sub})
+		e.token, e.target, e.metaToken, e.sub = params.token, params.target, params.metaToken, params.sub
 	case kReply:
-		inside(e.result, map[string]*span{"_meta": &meta})
-		inside(meta, map[string]*span{subscriptionID: &e.sub})
+		if e.sub = ofResult.sub; !result.ok() {
+			e.sub = ofError.sub
+		}
 	}
 	return e, s, nil
 }

@@ -103,7 +103,7 @@ func (s *Server) nearest(m *Miss, p *play, method string, params []byte) {
 		if d.Params {
 			in = "params"
 		}
-		if len(best.masked) > 0 && strings.ContainsAny(d.Recorded, "*…") {
+		if len(best.rare().masked) > 0 && strings.ContainsAny(d.Recorded, "*…") {
 			d.Live = notShown // what stands there is likely to be a credential, too
 		}
 		m.Differences = append(m.Differences, MissDifference{visible.String(d.Path), in, visible.String(d.Recorded), visible.String(d.Live)})

@@ -364,7 +364,7 @@ func (p *play) said(data []byte, e envelope, from sink) *event {
 			return nil
 		}
 		var any key.Rules
-		if any.Of("", e.result.of(data)) != m.reply.result {
+		if any.Of("", e.result.of(data)) != m.reply.key {
 			p.s.otherReply(m)
 		}
 		p.happened(m.reply, l)
@@ -378,7 +378,7 @@ func (p *play) said(data []byte, e envelope, from sink) *event {
 		}
 	}
 	for i, ev := range p.notes[e.method] {
-		if p.taken[ev.ord] || target != nil && ev.target != target.id {
+		if p.taken[ev.ord] || target != nil && ev.rare().target != target.id {
 			continue
 		}
 		if p.taken[ev.ord] = true; i == 0 {

@@ -83,17 +83,22 @@ func New(t *Tape, cfg Config) (*Server, error) {
 	s.ids = t.Header.Transport == "stdio" && t.Sessions[n].Era != session.EraStateless
 	s.events = append(s.events, t.begins[n])
 	for _, ev := range t.events {
-		if ev.session == n || ev.session < 0 {
+		if ev.session == int32(n) || ev.session < 0 {
 			s.events = append(s.events, ev)
 		}
 	}
+	plain := len(cfg.Rules.Ignore) == 0 && len(cfg.Rules.Match) == 0
 	for i, ev := range s.events {
-		if ev.what == evRequest && !ev.leave {
+		switch {
+		case ev.what != evRequest || ev.leave:
+		case plain && len(ev.rare().masked) == 0:
+			s.index.AddKey(i, ev.key)
+		default:
 			params, err := t.spool.read(ev.params)
 			if err != nil {
 				return nil, err
 			}
-			s.index.Add(i, ev.method, params, ev.masked)
+			s.index.Add(i, ev.method, params, ev.rare().masked)
 		}
 		if ev.x >= 0 {
 			x := t.exchanges[ev.x]

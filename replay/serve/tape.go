@@ -51,33 +51,56 @@ const (
 	evHTTP // a request of HTTP without a message: GET, DELETE, OPTIONS …
 )
 
-// event is something that the client did.
+// event is something that the client did. A recording has one for each call and more:
+// its fields are in an order that leaves no holes, and what few events have is in few.
 type event struct {
 	what    what
+	leave   bool  // not to be played: authorization that a later exchange got past
+	session int32 // of Tape.Sessions; -1: of none
+	x       int32 // of Tape.exchanges; -1: stdio
+	index   int32 // in a batch, else -1
+	batch   int32 // how many requests stood in the same line or body
+	ord     int32 // its place among those of the tape, from 1
 	seq     int64 // of the record by which session knows it …
 	pos     int64 // … and of the one with its last byte: its place in the order
 	at      int64
-	session int // of Tape.Sessions; -1: of none
 	method  string
 	name    string // the tool or prompt
 	id      string // ident …
 	raw     string // … and as the client spelt it
 	params  place  // for who wants to say what differs
-	masked  []mask.Span
-	x       int32 // of Tape.exchanges; -1: stdio
-	index   int32 // in a batch, else -1
-	batch   int32 // how many requests stood in the same line or body
+	// key is that of a request without filler, by plainRules, and of a reply's result.
+	key key.Key
 
-	token  string   // the progress token that it gave
-	target string   // the id that it cancels
+	few    *few
 	answer *message // that counts; nil: none
-	lost   string   // why its answer is not on record although there may have been one
-	leave  bool     // not to be played: authorization that a later exchange got past
 	of     *message // what it replies to
-	result key.Key  // of a reply
+	items  []*item  // that it owns, in order
+}
 
-	items []*item // that it owns, in order
-	ord   int32   // its place among those of the tape, from 1
+// few is what few events have.
+type few struct {
+	masked []mask.Span // filler in params
+	token  string      // the progress token that it gave
+	target string      // the id that it cancels
+	lost   string      // why its answer is not on record although there may have been one
+}
+
+var none few
+
+// rare is for reading, and rarely for writing.
+func (ev *event) rare() *few {
+	if ev.few == nil {
+		return &none
+	}
+	return ev.few
+}
+
+func (ev *event) rarely() *few {
+	if ev.few == nil {
+		ev.few = &few{}
+	}
+	return ev.few
 }
 
 // form is what an item's bytes are.
@@ -94,17 +117,17 @@ const (
 
 // item is something that the server sent.
 type item struct {
-	form    form
-	pos, at int64
-	session int
+	form form
+	// whole is false where the message text is broken over several data fields.
+	whole   bool
+	batch   bool
+	session int32
 	x       int32 // the exchange whose response it is of; -1: stdio
+	data    span  // where the message text stands in the item's bytes
+	pos, at int64
 	place   place
-	// data is where the message text stands in the item's bytes; whole is false where
-	// it is broken over several data fields.
-	data     span
-	whole    bool
+
 	messages []*message
-	batch    bool
 	owner    *event
 	// stream is the GET, or the long-lived request, whose response it is of, where that
 	// is not the owner's own; nil: none.
@@ -114,10 +137,10 @@ type item struct {
 // message is a message of the server's.
 type message struct {
 	kind   kind
-	seq    int64
 	event  int32 // of an event stream; -1
 	index  int32 // in a batch; -1
 	place  span  // in the item's data
+	seq    int64
 	method string
 	id     string
 	item   *item
@@ -160,7 +183,7 @@ type exchange struct {
 	pos            int64
 	status         int
 	fields         record.Fields
-	session        int
+	session        int32
 	host           string // that the client asked for
 	key            string // the Mcp-Session-Id, or what stands for it
 	given          string // the one of its response
@@ -199,7 +222,8 @@ type Source interface {
 // Load reads a whole recording. The tape must be closed.
 func Load(r Source, opts Options) (*Tape, error) {
 	t := &Tape{Header: r.Header(), names: map[string]string{}}
-	d := session.NewDecoder(r.Header(), nopSource{}, session.Options{SessionKey: opts.SessionKey})
+	var got pairs
+	d := session.NewDecoder(r.Header(), nopSource{}, session.Options{SessionKey: opts.SessionKey, Settled: got.settled})
 	l := newLoader(t)
 	for {
 		rec, err := r.Next()
@@ -224,7 +248,7 @@ func Load(r Source, opts Options) (*Tape, error) {
 		t.Close()
 		return nil, err
 	}
-	t.link(d.Finish(t.End.State, t.End.Torn).Sessions)
+	t.link(d.Finish(t.End.State, t.End.Torn).Sessions, &got)
 	return t, nil
 }
 
