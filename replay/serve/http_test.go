@@ -208,9 +208,13 @@ func TestRecordedHTTPClientCannotTell(t *testing.T) {
 			if m := endpoint.FindSubmatch(all[0].body); m != nil { // steps count bytes
 				id = strings.Repeat("m", len(m[1])-bytes.IndexByte(m[1], '=')-1)
 			}
-			s, err := New(tape, Config{Mint: func() string { return id }, Patience: slow})
+			cfg := Config{Mint: func() string { return id }, Patience: slow}
+			if filepath.Base(file) == "mcpremote-upstream-http.mcp.jsonl.zst" {
+				cfg.Session = 2 // none of its two has calls, and the first is a probe
+			}
+			s, err := New(tape, cfg)
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			web := s.Web()
 			srv := httptest.NewServer(web)

@@ -134,7 +134,7 @@ func TestRecordedClientCannotTell(t *testing.T) {
 			tape := open(t, path)
 			s, err := New(tape, Config{Patience: slow})
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			var script []said
 			ses := s.Session()
