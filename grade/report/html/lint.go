@@ -3,11 +3,11 @@ package html
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sixlink/sixlink/grade/internal/value"
 	"github.com/sixlink/sixlink/grade/predicate"
+	"github.com/sixlink/sixlink/grade/report/triage"
 	"github.com/sixlink/sixlink/record/session/catalog"
 )
 
@@ -113,13 +113,13 @@ func likeOthers(tools []catalog.Tool) []string {
 	n := min(len(tools), maxCompared)
 	sets := make([]map[string]bool, n)
 	for i := range sets {
-		sets[i] = wordSet(tools[i].Description)
+		sets[i] = triage.WordSet(tools[i].Description)
 	}
 	for i := range sets {
 		best, at := alike, -1
 		for k := range sets {
 			if k != i && len(sets[i]) > 3 {
-				if s := common(sets[i], sets[k]); s >= best && (at < 0 || s > best) {
+				if _, _, s := triage.Share(sets[i], sets[k]); s >= best && (at < 0 || s > best) {
 					best, at = s, k
 				}
 			}
@@ -129,26 +129,4 @@ func likeOthers(tools []catalog.Tool) []string {
 		}
 	}
 	return out
-}
-
-func wordSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(head(s+"    ", min(len(s), longDesc))), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
-		set[w] = true
-	}
-	return set
-}
-
-// common is the share of the words of two sets that both have.
-func common(a, b map[string]bool) float64 {
-	both := 0
-	for w := range a {
-		if b[w] {
-			both++
-		}
-	}
-	if all := len(a) + len(b) - both; all > 0 {
-		return float64(both) / float64(all)
-	}
-	return 0
 }

@@ -138,7 +138,7 @@ func (p *param) formed() bool {
 }
 
 // saysNothing are words that tell a model nothing of a parameter.
-var saysNothing = wordSet("a an the of to for in on with and or this that id ids identifier name value string text number parameter param argument input field data object item")
+var saysNothing = WordSet("a an the of to for in on with and or this that id ids identifier name value string text number parameter param argument input field data object item")
 
 // undescribed tells how a parameter lacks a description; whole says that there is none.
 func (p *param) undescribed() (why string, whole bool) {
@@ -149,8 +149,8 @@ func (p *param) undescribed() (why string, whole bool) {
 	if n := utf8.RuneCountInString(d); n < shortParam {
 		return "has the description " + predicate.Quoted(d) + " of " + plural(n, "character"), false
 	}
-	name := wordSet(p.name)
-	for w := range wordSet(d) {
+	name := WordSet(p.name)
+	for w := range WordSet(d) {
 		if !saysNothing[w] && !name[w] {
 			return "", false
 		}
@@ -200,7 +200,7 @@ var (
 )
 
 // noValues are words that stand where a list of values could: types, and what was sent.
-var noValues = wordSet("string number integer boolean bool object array list null undefined nan received got but not found")
+var noValues = WordSet("string number integer boolean bool object array list null undefined nan received got but not found")
 
 // demands are the values that a text lists, or the form that it demands; nil: neither.
 // It is right about what it sees and may be wrong about what it means.

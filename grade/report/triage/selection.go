@@ -230,14 +230,14 @@ func quotedNames(list []string) []string {
 
 // alikeTexts tells whether, and how, the descriptions of two tools are alike.
 func alikeTexts(a, b *toolSeen, least float64) (bool, string) {
-	return alikeSets(wordSet(a.desc), wordSet(b.desc), least)
+	return alikeSets(WordSet(a.desc), WordSet(b.desc), least)
 }
 
 func alikeSets(a, b map[string]bool, least float64) (bool, string) {
 	if min(len(a), len(b)) < leastWords {
 		return false, ""
 	}
-	both, all, s := share(a, b)
+	both, all, s := Share(a, b)
 	if s < least {
 		return false, ""
 	}

@@ -21,8 +21,8 @@ const (
 	maxWords    = 2000
 )
 
-// wordSet are the words of a text in lower case.
-func wordSet(s string) map[string]bool {
+// WordSet are the words of a text in lower case.
+func WordSet(s string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range words(s) {
 		set[w] = true
@@ -58,8 +58,8 @@ func words(s string) []string {
 	return out
 }
 
-// share is the share of the words of two sets that both have.
-func share(a, b map[string]bool) (both, all int, share float64) {
+// Share is the share of the words of two sets that both have.
+func Share(a, b map[string]bool) (both, all int, share float64) {
 	for w := range a {
 		if b[w] {
 			both++
@@ -76,8 +76,8 @@ func alikeNames(a, b string) string {
 	if a == b || a == "" || b == "" {
 		return ""
 	}
-	x, y := wordSet(a), wordSet(b)
-	both, all, s := share(x, y)
+	x, y := WordSet(a), WordSet(b)
+	both, all, s := Share(x, y)
 	few := min(len(x), len(y))
 	switch {
 	case few > 1 && both == few:

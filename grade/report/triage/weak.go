@@ -85,7 +85,7 @@ func twins(l *looker) []*Spot {
 		tools := list.tools[:min(len(list.tools), maxCompared)]
 		sets := make([]map[string]bool, len(tools))
 		for i, t := range tools {
-			sets[i] = wordSet(t.desc)
+			sets[i] = WordSet(t.desc)
 		}
 		for i := range tools {
 			for k := i + 1; k < len(tools); k++ {
